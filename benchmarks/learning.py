@@ -34,8 +34,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy reads it: wha
 
 import numpy as np
 
-from transom.learning import InsightCategory, Playbook, Wish
-from transom.learning.insight import Draft
+from transom.learning import Insight, InsightCategory, Playbook, Wish
 from transom.memory import Embedder, find_embedder
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def measure_time(folder: Path, count: int, embedder: Embedder | None) -> bool:
     book = Playbook(folder / "state.db", embedder=None)
     began = time.perf_counter()
     for text in texts:
-        book.add(Draft(InsightCategory.STRATEGY, text))
+        book.add(Insight("", InsightCategory.STRATEGY, text))
     adding = (time.perf_counter() - began) / count
     if embedder:
         vectors = np.random.default_rng(1).standard_normal((count, 384), dtype=np.float32)
@@ -180,7 +179,7 @@ def measure_duplicates(embedder: Embedder | None) -> bool:
     texts = corpus(2_000, seed=5)
     pick = random.Random(5)
     book = Playbook()
-    known = [book.add(Draft(InsightCategory.STRATEGY, text)) for text in texts]
+    known = [book.add(Insight("", InsightCategory.STRATEGY, text)) for text in texts]
     wrong = sum(not added for _, added in known)
     planted: dict[str, list[tuple[str, str]]] = {"exact": [], "reformatted": [], "one word swapped": []}
     for insight, _ in pick.sample(known, 300):
@@ -193,7 +192,7 @@ def measure_duplicates(embedder: Embedder | None) -> bool:
     good = wrong == 0
     print(f"duplicates: {wrong} of {len(texts)} different texts taken for one")
     for kind, pairs in planted.items():
-        found = sum(book.add(Draft(InsightCategory.STRATEGY, text))[0].id == key for key, text in pairs)
+        found = sum(book.add(Insight("", InsightCategory.STRATEGY, text))[0].id == key for key, text in pairs)
         good = good and found >= 0.95 * len(pairs)
         print(f"  {kind:18} {found / len(pairs):.3f}")
     for kind, pairs_of, model in (("by words", PARAPHRASES, None), ("by meaning", PARAPHRASES, embedder)):

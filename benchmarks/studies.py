@@ -3,11 +3,12 @@
     python benchmarks/studies.py                 20 seeds on the emulator, some minutes
     python benchmarks/studies.py --seeds 3 --ccx with CalculiX, about an hour
     python benchmarks/studies.py --seeds 1 --ccx --studies 5 --arms constrained,transom
+    python benchmarks/studies.py --arms constrained,steps,transom
     python benchmarks/studies.py --only SHARED   holds the emulator against solves that others made
 
 `default` tells Optuna of a failed solve as a failed trial, which its samplers leave out; `constrained` tells it as an
-infeasible one; `transom` adds rules, designs and margins from the studies before. All three have the same
-sampler, seeds, constraints, number of solves and verification.
+infeasible one; `steps` adds steps from the best design in the second half of a study; `transom` adds rules, designs and
+margins from the studies before. All have the same TPE, seeds, constraints, number of solves and verification.
 """
 
 from __future__ import annotations
@@ -28,25 +29,19 @@ from typing import Any
 
 import optuna
 
-from transom.studies.advice import FileAdvice, FileRows
 from transom.studies.bracket.emulator import Emulator, geometry_fault
-from transom.studies.failures import load_taxonomy
-from transom.studies.guide import Guide
-from transom.studies.hooks import Hooks
 from transom.studies.runner import StudyRunner
-from transom.studies.solver import make_solver
 from transom.studies.study import Study, random_design
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, violations
 from transom.studies.verify import Verification, verify
 
 ARMS = ("default", "constrained", "transom")
 STUDIES, SOLVES = 10, 40
 WORKERS = 1
 METALS = ((70000.0, 0.33, 2.7e-6, 240.0), (210000.0, 0.3, 7.85e-6, 355.0), (110000.0, 0.34, 4.43e-6, 450.0))
-TAXONOMY = load_taxonomy()
 
 
-def study(number: int, seed: int, *, learning: bool, emulate: str) -> Study:
+def study(number: int, seed: int, *, learning: bool, steps: bool, emulate: str) -> Study:
     """One of the related studies: another size, load, metal and limits; bounds as an engineer would set them."""
     pick = random.Random(f"study {number}")
     length = round(pick.uniform(60, 120), 1)
@@ -76,7 +71,7 @@ def study(number: int, seed: int, *, learning: bool, emulate: str) -> Study:
         "solver": {"use": "bracket", "options": {"emulate": emulate}},
         "budget": {"trials": SOLVES, "workers": WORKERS},
         "limits": {"seconds": 60},
-        "sampler": {"seed": 1000 * seed + number},
+        "sampler": {"seed": 1000 * seed + number, "steps": steps},
         "learning": {"rules": learning, "warm_start": 5 if learning else 0},
     }  # fmt: skip
     return Study.model_validate(data)
@@ -88,17 +83,8 @@ class DefaultRunner(StudyRunner):
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
         if done.kind != "failed":
             return super()._tell(trial, done)
-        trial.set_user_attr("transom", done.to_record())
         self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
         return None
-
-
-class Unlearned(Guide):
-    """Knows nothing of other studies."""
-
-    @property
-    def margin(self) -> dict[str, float]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -119,20 +105,13 @@ def sequence(arm: str, seed: int, emulate: str, known: dict[int, float], studies
     with tempfile.TemporaryDirectory() as name:
         root, met = Path(name), set[str]()
         for number in range(studies):
-            one = study(number, seed, learning=arm == "transom", emulate=emulate)
-            guide_of, runner_of = (
-                (Guide if arm == "transom" else Unlearned),
-                (DefaultRunner if arm == "default" else StudyRunner),
-            )
-            guide = guide_of(one, FileAdvice(root), FileRows(root))
-            solver = make_solver(one, TAXONOMY)
-            runner = runner_of(
-                one, root / one.study, solver, guide, TAXONOMY, Hooks(one), optuna.storages.InMemoryStorage()
-            )
+            one = study(number, seed, learning=arm == "transom", steps=arm in ("steps", "transom"), emulate=emulate)
+            runner_of = DefaultRunner if arm == "default" else StudyRunner
+            runner = runner_of(one, root, storage=optuna.storages.InMemoryStorage())
             trials = runner.run()
-            verification = verify(one, solver, root / one.study / "verified", trials)
+            verification = verify(one, runner.solver, runner.folder / "verified", trials)
             if arm == "transom":
-                guide.learn(trials, verification)
+                runner.guide.learn(trials, verification)
             yield outcome(trials, verification, met, number, known)
 
 
@@ -163,21 +142,18 @@ def false_rejects(rows: int = 400) -> tuple[int, int]:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for number in range(STUDIES):
-            one = study(number, 0, learning=True, emulate="always")
-            guide, solver = Guide(one, FileAdvice(root), FileRows(root)), make_solver(one, TAXONOMY)
-            wanted = Wanted.of(one)
+            one = study(number, 0, learning=True, steps=True, emulate="always")
+            runner = StudyRunner(one, root, storage=optuna.storages.InMemoryStorage())
+            guide = runner.guide
             for _ in range(rows if guide.rules else 0):
                 design = random_design(one, pick)
                 values = one.values(design)
                 failure, _, outputs = emulator({key: float(value) for key, value in values.items()})
-                if failure is None and all(by <= 0 for by in wanted.violations({**values, **outputs}).values()):
+                if failure is None and all(by <= 0 for by in violations(one, {**values, **outputs}).values()):
                     good += 1
                     rejected += guide.judge(values) is not None
-            runner = StudyRunner(
-                one, root / one.study, solver, guide, TAXONOMY, Hooks(one), optuna.storages.InMemoryStorage()
-            )
             trials = runner.run()
-            guide.learn(trials, verify(one, solver, root / one.study / "verified", trials))
+            guide.learn(trials, verify(one, runner.solver, runner.folder / "verified", trials))
     return rejected, good
 
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
+import yaml
 
 HERE = Path(__file__).parent
-TEXTS: dict[str, Any] = YAML(typ="safe").load(HERE / "texts.yaml")
+TEXTS: dict[str, Any] = yaml.safe_load((HERE / "texts.yaml").read_text("utf-8"))
 Feature = dict[str, Any]
 
 
 def main() -> None:
-    features = YAML(typ="safe").load(HERE / "features.yaml")
+    features = yaml.safe_load((HERE / "features.yaml").read_text("utf-8"))
     for feature in features:
         folder = HERE / feature["folder"]
         for name, text in documents(feature):

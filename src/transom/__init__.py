@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from transom.agent.events import Event as Event
     from transom.agent.models import Conversation as Conversation
     from transom.agent.models import ConversationContext as ConversationContext
-    from transom.agent.models import MemoryEntry as MemoryEntry
     from transom.agent.models import Message as Message
     from transom.agent.models import SubConversation as SubConversation
     from transom.agent.models import ToolCall as ToolCall
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from transom.llm import Tier as Tier
     from transom.llm import Usage as Usage
     from transom.llm import Window as Window
+    from transom.memory import MemoryEntry as MemoryEntry
     from transom.runs import Approval as Approval
     from transom.runs import ApprovalRequest as ApprovalRequest
     from transom.runs import Run as Run
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from transom.tools import ToolReturn as ToolReturn
     from transom.tools import tool as tool
     from transom.tools.mcp import McpServer as McpServer
-    from transom.tools.mcp_terms import ToolTerms as ToolTerms
+    from transom.tools.mcp import ToolTerms as ToolTerms
 
 __version__ = "0.1.0"
 
@@ -56,17 +56,17 @@ _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
     "transom.agent.events": ("Event",),
     "transom.agent.models": (
-        *("Conversation", "ConversationContext", "MemoryEntry", "Message", "SubConversation"),
+        *("Conversation", "ConversationContext", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
     ),
+    "transom.memory": ("MemoryEntry",),
     "transom.runs.prices": ("Prices",),
     "transom.context": ("Mark",),
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
     "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
     "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
-    "transom.tools.mcp": ("McpServer",),
-    "transom.tools.mcp_terms": ("ToolTerms",),
+    "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from transom.cli import main
+from transom.formats.yaml_files import dump_yaml, load_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -61,17 +62,15 @@ def check(
 
 def reworded(item: Path, description: str, folder: Path) -> Path:
     """A copy of an item with another description."""
-    yaml = YAML()
-    data = yaml.load(item.read_text(encoding="utf-8"))
-    data["description"] = description
+    data = load_yaml(item).data
+    assert isinstance(data, dict)
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / item.name
-    with target.open("w", encoding="utf-8") as out:
-        yaml.dump(data, out)
+    target.write_text(dump_yaml({**data, "description": description}), encoding="utf-8")
     return target
 
 
 def table(name: str) -> dict[str, list[dict[str, str]]]:
     """One of the tables beside this module."""
-    rows: dict[str, list[dict[str, str]]] = YAML(typ="safe").load((Path(__file__).parent / name).read_text("utf-8"))
+    rows: dict[str, list[dict[str, str]]] = yaml.safe_load((Path(__file__).parent / name).read_text("utf-8"))
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from tests.acceptance.common import check
 
@@ -47,7 +47,7 @@ def run(
         "waivers": {"value": "N/A" if waivers is None else len(waivers), "waive_items": waivers or []},
     }
     with (folder / "item.yaml").open("w") as out:
-        YAML().dump(item, out)
+        yaml.safe_dump(item, out, sort_keys=False, allow_unicode=True)
     _, verdict = check(capfd, folder / "w", "all", str(folder / "item.yaml"), data=folder)
     lists = {name: len(verdict.get(name, ())) for name in ("found_items", "missing_items", "extra_items", "waived")}
     return verdict["status"], {name: count for name, count in lists.items() if count}

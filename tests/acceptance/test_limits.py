@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from tests.acceptance.common import check, table
 
@@ -52,7 +52,7 @@ def status(
         "waivers": {"value": "N/A" if waivers is None else len(waivers), "waive_items": waivers or []},
     }
     with (folder / "item.yaml").open("w") as out:
-        YAML().dump(item, out)
+        yaml.safe_dump(item, out, sort_keys=False, allow_unicode=True)
     _, verdict = check(capfd, folder / "w", "all", str(folder / "item.yaml"), data=folder)
     return verdict["status"], len(verdict.get("missing_items", ()))
 

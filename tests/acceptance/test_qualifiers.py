@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from tests.acceptance.common import check
 from transom.checklist.rules import Knowledge, load_knowledge
@@ -16,7 +16,7 @@ from transom.errors import NeedsModel
 
 pytestmark = [pytest.mark.slow, pytest.mark.fence]
 
-TABLE: dict[str, Any] = YAML(typ="safe").load((Path(__file__).parent / "qualifiers.yaml").read_text("utf-8"))
+TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "qualifiers.yaml").read_text("utf-8"))
 ABSTAINED = ("NEEDS_MODEL", "ERROR")
 
 
@@ -43,7 +43,7 @@ def test_no_qualifier_is_passed_over(case: dict[str, Any], tmp_path: Path, capfd
     item = tmp_path / "item.yaml"
     with item.open("w", encoding="utf-8") as out:
         inputs = [f"${{CHECKLIST_ROOT}}/{name}"]
-        YAML().dump({"item_id": "Q-1", "description": case["description"], "input_files": inputs}, out)
+        yaml.safe_dump({"item_id": "Q-1", "description": case["description"], "input_files": inputs}, out)
     _, document = check(capfd, tmp_path / "w", "all", str(item), data=tmp_path)
     status = document["status"]
     if case.get("judged"):

@@ -168,8 +168,8 @@ def check_ends(calm: Lives, bad: Lives, log: list[Served]) -> None:
         turn = max(served.key[1] for served in log if served.key[0] == one["conversation"])
         faults = [served.fault for served in log if served.key == (one["conversation"], turn)]
         assert "causes" in one, f"{one} instead of {calm.ended[one['conversation']]}"
-        assert len(one["causes"]) == PATIENT.attempts
-        for (kind, what), fault in zip(one["causes"], faults[-PATIENT.attempts :], strict=True):
+        assert len(one["causes"]) == PATIENT.max_attempts
+        for (kind, what), fault in zip(one["causes"], faults[-PATIENT.max_attempts :], strict=True):
             assert kind in (MEANS.get(fault, "ProviderError"), "NetworkFailed")
             assert what in one["error"]
     assert {one.fault for one in log} == {"", *FAULTS}

@@ -15,8 +15,7 @@ from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults
 from transom.llm.hosted.usage import latest
 from transom.runs.conversation import ConversationKey, Spent
 from transom.runs.journal import RunState
-from transom.runs.prices import Prices
-from transom.runs.spending import Spending
+from transom.runs.prices import Prices, Spending
 
 MINE = """\
 schema: transom.prices/1
@@ -149,7 +148,7 @@ def test_a_journal_is_counted_once(mine: Prices) -> None:
         spent.add(by, Usage(500_000))
     state.spent[ConversationKey("s", "", "main")] = spent
     for _ in range(2):
-        purse.take_in("run", state)
+        purse.take_in("run", state.replies)
     assert purse.usd == 1.0
 
 

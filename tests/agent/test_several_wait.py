@@ -119,14 +119,14 @@ def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: py
     assert "mallory" not in str(error) and f"`transom runs show {error.run_id}` shows them all" in str(error)
     assert main(["runs", "show", error.run_id]) == 0
     text = capsys.readouterr().out
-    assert f'waits for leave: wire({{"at":"{long}"}}) (in conversation/main)' in text
+    assert f'May this tool call be carried out? wire({{"at":"{long}"}}) (in conversation/main)' in text
     for word in ("approve", "refuse"):
         assert main(["answer", error.run_id, word]) == 2
         assert "... (2,0" in capsys.readouterr().err, "what is cut says so"
     assert main(["runs", "show", error.run_id, "--format", "json"]) == 0
     one, two = json.loads(capsys.readouterr().out)["waiting"]
     assert (one["tool"], two["arguments"]) == ("wire", '{"at":"rent"}')
-    assert f"answer with: transom answer {error.run_id} approve|refuse --question {two['fingerprint'][:8]}" in text
+    assert f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve | refuse\n" in text
     answered = ["answer", error.run_id, "approve", "--question", two["fingerprint"], "--format", "json"]
     done = subprocess.run([sys.executable, "-m", "transom", *answered], capture_output=True, check=True)
     assert json.loads(done.stdout)["call"] == {name: two[name] for name in ("tool", "arguments", "fingerprint")}
@@ -144,7 +144,7 @@ def test_of_two_calls_that_were_begun_each_has_its_own_answer(here: Path, capsys
     assert main(["answer", error.run_id, "redo"]) == 2
     assert "2 answers are waited for" in capsys.readouterr().err
     assert main(["runs", "show", error.run_id]) == 0
-    assert 'was begun, and may have been carried out: wire({"at":"mallory"})' in capsys.readouterr().out
+    assert 'This call was begun; was it carried out? wire({"at":"mallory"})' in capsys.readouterr().out
     assert main(keep) == 0
     assert capsys.readouterr().out.startswith('keep wire({"at":"rent"}); waiting for an answer, too: wire(')
     other = paused(bank)
@@ -170,7 +170,7 @@ def test_a_call_that_was_given_up_waits_for_nobody(here: Path, capsys: pytest.Ca
     assert main(["answer", run, "approve"]) == 2
     assert "this run waits for no answer" in capsys.readouterr().err
     assert main(["runs", "show", run]) == 0
-    assert "waits for leave" not in capsys.readouterr().out
+    assert "waits for" not in capsys.readouterr().out
     assert bank.paid == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Budget, Home, Setup
-from transom.agent.sources import Sources
+from transom.agent.results import Sources
 from transom.config import Settings
 from transom.llm import (
     AssistantMessage,

@@ -15,7 +15,7 @@ from transom.checklist.roles import make_role
 from transom.checklist.run.stage import Occasion
 from transom.checklist.spec.document import section_texts
 from transom.checklist.spec.write import WrittenSpec
-from transom.context import assemble
+from transom.context import History, go_on
 from transom.errors import EgressError, VisibilityError
 from transom.llm import Block, Chain, ScriptedProvider, render
 from transom.runs import Run, Workspace
@@ -174,13 +174,13 @@ async def test_the_last_round_sees_names_and_sizes_of_inputs_the_others_their_co
 def test_a_foreign_block_is_refused_by_every_role(role: str) -> None:
     foreign = "section_2" if role in ("checklist.parser", "checklist.repair_a") else "log_snippets"
     with pytest.raises(VisibilityError, match=foreign):
-        assemble(make_role(role), [Block(foreign, "x")])
+        go_on(make_role(role), [Block(foreign, "x")], History())
 
 
 async def test_a_block_marked_local_never_reaches_a_remote_provider() -> None:
     role = make_role("checklist.parser")
     remote = ScriptedProvider(lambda request: "seen", local=False)
-    request = assemble(role, [Block("log_snippets", "secret", trust="untrusted", egress="local")])
+    request = go_on(role, [Block("log_snippets", "secret", trust="untrusted", egress="local")], History()).request
     with pytest.raises(EgressError, match="log_snippets"):
-        await Chain((remote,)).complete(request)
+        await Chain((remote,)).answer(request)
     assert remote.requests == []

@@ -106,6 +106,29 @@ class Desk:
         return sum(record["stage"] == stage for record in self.records("started"))
 
 
+class Workshop:
+    """Desks at which `transom check` was given once. Each is restored for every test, at the path where it was made."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.made: dict[tuple[str, ...], Path] = {}
+
+    def desk(self, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Desk:
+        new = arguments not in self.made
+        here = self.made.setdefault(arguments, self.folder / f"desk{len(self.made)}")
+        shutil.rmtree(here, ignore_errors=True)
+        if not new:
+            shutil.copytree(here.with_suffix(".kept"), here, symlinks=True)
+            monkeypatch.chdir(here)
+            return Desk(here, capfd)
+        here.mkdir()
+        monkeypatch.chdir(here)
+        desk = Desk.at(here, capfd)
+        assert desk.check(*arguments, "-q").code < 2
+        shutil.copytree(here, here.with_suffix(".kept"), symlinks=True)
+        return desk
+
+
 async def _records(workspace: Path) -> list[Record]:
     async with SqliteStore.open(workspace / "state.db") as store:
         return [record for stream in store.streams("run/") for record in store.read(stream)]

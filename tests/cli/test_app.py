@@ -21,7 +21,7 @@ from transom.cli import runs as runs_module
 from transom.cli.app import build_app
 
 SLOW = {"langgraph", "sqlalchemy", "numpy", "pydantic_settings", "opentelemetry", "anthropic", "openai", "ollama"}
-UNNEEDED = {"rich", "sqlite3", "ruamel", "rapidfuzz", "stamina", "asyncio.base_events"}
+UNNEEDED = {"rich", "sqlite3", "yaml", "rapidfuzz", "stamina", "asyncio.base_events", "pydantic"}
 
 
 def one_line(text: str) -> str:
@@ -51,7 +51,7 @@ def test_help_is_cheap(tmp_path: Path) -> None:
     assert "transom.cli.app" in loaded
     assert not loaded & SLOW
     assert not loaded & UNNEEDED
-    assert sorted(times)[1] <= 0.4, "seconds of CPU, the middle of three"
+    assert sorted(times)[1] <= 0.3, "seconds of CPU, the middle of three"
     assert "Usage: transom" in done.stdout
 
 
@@ -85,7 +85,7 @@ def test_summaries_fit_the_lists_of_a_terminal_of_eighty_columns() -> None:
             yield from groups(one) if hasattr(one, "commands") else ()
 
     for group in groups(build_app()):
-        room = 80 - 2 - max(map(len, group.commands)) - 4
+        room = 80 - 2 - 6 - max(map(len, group.commands))
         cut = {name: one.get_short_help_str(room) for name, one in group.commands.items()}
         assert [text for text in cut.values() if text.endswith("...")] == [], group.name
 
@@ -130,13 +130,7 @@ def test_a_wrong_command_line_is_one_line_and_names_the_nearest(
     shown = capsys.readouterr()
     assert shown.out == ""
     assert one_line(shown.err).startswith(USAGE[line])
-
-
-def test_a_wrong_command_line_in_a_process_of_its_own(tmp_path: Path) -> None:
-    done = transom("runs", "list", "--fromat", "json", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "did you mean --format?" in one_line(done.stderr)
-    assert list(tmp_path.iterdir()) == [], "a wrong command line leaves nothing behind"
+    assert list(here.iterdir()) == [], "a wrong command line leaves nothing behind"
 
 
 def test_a_folder_that_is_gone(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,9 @@ CHECKER = Path("out/VER-01_checker")
 
 
 @pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+def desk(after: Callable[..., Desk]) -> Desk:
     """A desk at which VER-01 was checked."""
-    table = Desk.at(here, capfd)
-    assert table.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0
-    return table
+    return after("all", "VER-01.yaml", "-o", "out")
 
 
 def messages(verdict: dict[str, object]) -> list[tuple[str | None, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,14 @@ from tests.cli.checks import EXAMPLES, ROUNDS, Desk, edit
 from transom.checklist.rules.knowledge import SHIPPED
 
 SPEC = tuple(f"spec/{name}" for name in ROUNDS)
-BUILD = ("build/discover", "build/parser", "build/logic", "build/atoms", "build/config", "build/gates")
-ALL = ("spec/inputs", *SPEC, "spec/document", *BUILD, "run/verdict")
+BUILD = ("build/recall", "build/discover", "build/parser", "build/logic", "build/atoms", "build/config", "build/gates")
+ALL = ("spec/inputs", "spec/similar", *SPEC, "spec/document", *BUILD, "run/verdict")
 
 
 @pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+def desk(after: Callable[..., Desk]) -> Desk:
     """A desk at which VER-01 was checked."""
-    table = Desk.at(here, capfd)
-    first = table.check("all", "VER-01.yaml")
-    assert (first.code, first.stages("working")) == (0, list(ALL))
-    return table
+    return after("all", "VER-01.yaml")
 
 
 def again(desk: Desk) -> list[str]:
@@ -41,6 +39,7 @@ def without_format(text: str) -> str:
 
 @pytest.mark.slow
 def test_nothing_changed_nothing_is_made(desk: Desk) -> None:
+    assert [record["stage"] for record in desk.records("started")] == list(ALL)
     assert again(desk) == []
 
 
@@ -48,26 +47,19 @@ def test_nothing_changed_nothing_is_made(desk: Desk) -> None:
 def test_an_edited_round_counts_and_what_follows_is_made_again(desk: Desk) -> None:
     section = desk.file("round2_section1.md")
     section.write_text(without_format(section.read_text("utf-8")), "utf-8")
+    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
     answer = desk.check("all", "VER-01.yaml")
     assert answer.stages("edited by hand") == ["spec/round2_section1"]
-    assert answer.stages("unchanged") == ["spec/inputs", "spec/round1_analysis"]
-    assert answer.stages("working") == [*SPEC[2:], "spec/document", *BUILD, "run/verdict"]
+    assert answer.stages("unchanged") == ["spec/inputs", "spec/similar", "spec/round1_analysis", "build/recall"]
+    assert answer.stages("working") == [*SPEC[2:], "spec/document", *BUILD[1:], "run/verdict"]
     assert again(desk) == []
-
-
-@pytest.mark.slow
-def test_the_edited_field_is_gone_from_all_that_follows(desk: Desk) -> None:
-    assert "netlist.format" in desk.file("checker.yaml").read_text("utf-8")
-    section = desk.file("round2_section1.md")
-    section.write_text(without_format(section.read_text("utf-8")), "utf-8")
-    assert desk.check("all", "VER-01.yaml", "-q").code == 0
     for name in ("round3_section2.md", "checker.yaml"):
         assert "netlist.format" not in desk.file(name).read_text("utf-8"), name
     assert '"format"' not in desk.file("atom_a.py").read_text("utf-8").partition("spef")[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", range(5))
+@pytest.mark.parametrize("index", [0, 3])
 def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk) -> None:
     stage = SPEC[index]
     asked = len(desk.records("model_reply"))
@@ -81,7 +73,7 @@ def test_a_deleted_round_is_made_again_with_what_follows(index: int, desk: Desk)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["atom_a.py", "logic.json", "atoms.py", "checker.yaml"])
+@pytest.mark.parametrize("name", ["atom_a.py", "checker.yaml"])
 def test_a_deleted_part_of_the_checker_is_made_again(name: str, desk: Desk) -> None:
     path = desk.file(name)
     before = path.read_bytes()
@@ -112,7 +104,7 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
     assert (said.code, said.out.splitlines()[0].split()[0]) == (3, "human_required")
     assert "waits for a person: [forbidden_io] atom" in said.out
     shown = desk("runs", "show", run).out
-    assert f'help it with: transom answer {run} "YOUR WORDS" or --edit FILE' in shown
+    assert f'answer with: transom answer {run} "YOUR WORDS"' in shown and "--edit" in shown
     assert (
         "it waits for: build/checker/atoms.py, build/checker/checker.yaml"
         in desk("answer", run, "--edit", str(desk.here / "VER-01.txt")).line()
@@ -143,7 +135,7 @@ def test_a_copy_that_the_gates_refuse_is_mended_where_it_lies(desk: Desk) -> Non
     edit(config, "mode: forbid", "mode: require")
     assert desk.check(*every).code == 0
     assert {path.name for path in made.iterdir()} == names
-    assert desk.check("lint", "out/VER-01_checker").out == "nothing found\n", "with the item's own inputs"
+    assert desk.check("lint", "out/VER-01_checker").out.endswith("nothing found\n"), "with the item's own inputs"
 
 
 @pytest.mark.slow
@@ -233,15 +225,12 @@ def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, cap
     shutil.copy(SHIPPED / "versions.yaml", mine)
     (here / "transom.yaml").write_text("paths:\n  knowledge_dirs: [mine]\n", "utf-8")
     for item in ("VER-01", "STA-01"):
-        assert desk.check("all", f"{item}.yaml", "-q").code == 0
-    assert again(desk) == []
+        assert desk("check", "spec", f"{item}.yaml", "-q").code == 0
     asked = len(desk.records("model_reply"))
     edit(mine / "versions.yaml", "so that its origin can be confirmed", "so that everybody can tell its origin")
-    other = desk.check("all", "STA-01.yaml")
-    assert other.stages("working") == ["run/verdict"], "what another file answered stays"
-    made = again(desk)
+    assert desk("check", "spec", "STA-01.yaml").stages("working") == [], "what another file answered stays"
+    made = desk("check", "spec", "VER-01.yaml").stages("working")
     assert set(made) >= set(SPEC), made
     assert "spec/inputs" not in made
     assert "everybody can tell" in desk.file("round2_section1.md").read_text("utf-8")
     assert len(desk.records("model_reply")) > asked
-    assert again(desk) == []

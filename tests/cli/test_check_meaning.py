@@ -85,9 +85,9 @@ def test_a_slip_in_reads_as_is_one_line(desk: Desk) -> None:
 
 @pytest.mark.slow
 def test_a_terminal_is_asked(desk: Desk) -> None:
-    """Also after a word that is no number; then on to the verdict, in one command."""
+    """Also after a word that is no number; then on to the ItemSpec, in one command."""
     ours, theirs = pty.openpty()
-    command = [*COMMAND, "check", "all", "CLEAN.yaml", "--var", "CHECKLIST_ROOT=data"]
+    command = [*COMMAND, "check", "spec", "CLEAN.yaml", "-o", "out"]
     environ = clean_environment(USER="ann", NO_COLOR="1")
     with subprocess.Popen(
         command, cwd=desk.here, env=environ, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE

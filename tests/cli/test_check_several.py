@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.checks import Desk, edit
-
-
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
 
 
 def status(path: str) -> tuple[str, str]:
@@ -61,8 +57,8 @@ def test_the_outcome_never_changes_the_documents_shape(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_one_item_after_another_into_one_folder(desk: Desk) -> None:
-    assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0
+def test_one_item_after_another_into_one_folder(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "-o", "out")
     assert status("out/verdict.json") == ("VER-01", "PASS")
     answer = desk.check("all", "VER-02.yaml", "-o", "out")
     assert answer.code == 1

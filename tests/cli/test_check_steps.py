@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,7 @@ from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import COMMAND, clean_environment
 from transom.llm.replay import write_recording
 
-STEPS = ("IMP-10-0-0-00", "VER-01", "VER-04", "VER-07", "VER-09", "STA-02", "STA-03")
-
-
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
+STEPS = ("IMP-10-0-0-00", "STA-02")
 
 
 @pytest.mark.slow
@@ -95,8 +91,8 @@ def test_an_item_is_the_same_however_its_path_is_written(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_run_refuses_a_checker_that_is_stale(desk: Desk) -> None:
-    desk.check("all", "VER-01.yaml", "-o", "out", "-q")
+def test_run_refuses_a_checker_that_is_stale(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "-o", "out")
     item = desk.here / "VER-01.yaml"
     build = "; build one with: transom check all VER-01.yaml"
     edit(item, "correct.", "correct. One item per file.")
@@ -117,8 +113,8 @@ def test_run_refuses_a_checker_that_is_stale(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(desk: Desk) -> None:
-    desk.check("all", "VER-02.yaml", "-q")
+def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-02.yaml", "-o", "out")
     edit(desk.here / "VER-02.yaml", "waivers:\n  value: N/A", "waivers:\n  value: 0")
     verdict = desk.verdict("run", "VER-02.yaml")
     assert verdict["status"] == "PASS"
@@ -131,15 +127,14 @@ def test_values_of_the_item_win_over_the_checkers_without_a_rebuild(desk: Desk) 
 
 
 @pytest.mark.slow
-def test_several_targets_are_one_document_and_the_gravest_code(desk: Desk) -> None:
-    for item in ("VER-01", "VER-02", "STA-01"):
-        desk.check("all", f"{item}.yaml", "-o", "out", "-q")
+def test_several_targets_are_one_document_and_the_gravest_code(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "VER-02.yaml", "STA-01.yaml", "-o", "out")
     report = ("--report", "json:reports.json", "--report", "text:reports.txt")
     targets = ["VER-01.yaml", "out/VER-02_checker", "STA-01.yaml"]
     answer = desk.check("run", *targets, "-o", "verdicts", *report, "--format", "json", "-q")
     assert answer.code == 1
     assert answer.document["schema"] == "transom.checks/1"
-    assert answer.document["summary"] == {"PASS": 2, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 0}
+    assert answer.document["summary"] == {"PASS": 2, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 0, "NEEDS_REVIEW": 0}
     assert [check["item_id"] for check in answer.document["checks"]] == ["VER-01", "VER-02", "STA-01"]
     assert json.loads(Path("reports.json").read_text("utf-8")) == answer.document
     assert "3 checks: 2 PASS, 1 FAIL" in Path("reports.txt").read_text("utf-8")
@@ -164,19 +159,8 @@ def test_reports_are_written_in_every_format_with_evidence_in_its_lines(desk: De
 
 
 @pytest.mark.slow
-def test_one_bad_target_costs_the_others_nothing(desk: Desk) -> None:
-    for item in ("VER-01", "VER-02"):
-        desk.check("all", f"{item}.yaml", "-q")
-    answer = desk.check("run", "VER-01.yaml", "nosuch.yaml", "VER-03.yaml", "VER-02.yaml", "--format", "json", "-q")
-    assert answer.code == 2
-    assert [check["item_id"] for check in answer.document["checks"]] == ["VER-01", "VER-02"]
-    assert [line.split(": ")[1] for line in answer.err.splitlines()] == ["nosuch.yaml", "VER-03.yaml"]
-    assert desk.check("run", "nosuch.yaml", "neither.yaml", "--format", "json", "-q").out == ""
-
-
-@pytest.mark.slow
-def test_a_report_that_cannot_be_written_costs_no_verdict(desk: Desk) -> None:
-    desk.check("all", "VER-02.yaml", "-q")
+def test_a_report_that_cannot_be_written_costs_no_verdict(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-02.yaml", "-o", "out")
     answer = desk.check("run", "VER-02.yaml", "--report", "text:data", "--format", "json", "-q")
     assert answer.code == 2
     assert answer.document["status"] == "FAIL"
@@ -208,8 +192,8 @@ def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_an_edit_of_the_copy_counts_and_reaches_the_checker(desk: Desk) -> None:
-    desk.check("all", "VER-01.yaml", "-o", "out", "-q")
+def test_an_edit_of_the_copy_counts_and_reaches_the_checker(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "-o", "out")
     spec = desk.here / "out" / "VER-01_ItemSpec.md"
     edit(spec, "**Purpose**:", "**Purpose**: In short:")
     mine = spec.read_text("utf-8")
@@ -313,14 +297,14 @@ def test_resume_asks_whom_the_command_named(desk: Desk) -> None:
 
 
 def _endless(desk: Desk) -> Path:
-    desk.check("all", "VER-01.yaml", "-o", "out", "-q")
     atoms = desk.here / "out" / "VER-01_checker" / "atoms.py"
     edit(atoms, "    standardized_output = []", "    while True:\n        pass\n    standardized_output = []")
     return atoms
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_says_how_to_go_on_and_does(desk: Desk) -> None:
+def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk]) -> None:
+    desk = after("all", "VER-01.yaml", "-o", "out")
     atoms = _endless(desk)
     target = ["check", "run", "out/VER-01_checker", "--var", "CHECKLIST_ROOT=data"]
     process = subprocess.Popen(
@@ -364,7 +348,7 @@ FULL = {
     "the copies": "check all VER-01.yaml --var CHECKLIST_ROOT=data -q -o disk",
     "the workspace": "check all VER-01.yaml --var CHECKLIST_ROOT=data -q --workspace disk/w",
 }
-SIZES = [("the copies", 16), ("the copies", 32), ("the workspace", 16), ("the workspace", 128), ("the workspace", 300)]
+SIZES = [("the copies", 16), ("the workspace", 16), ("the workspace", 300)]
 
 
 @pytest.mark.slow

@@ -9,17 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Answer
-from transom.cli import main
+from tests.cli.checks import EXAMPLES, Desk
 
 
 @pytest.mark.slow
 def test_what_one_build_got_wrong_the_next_one_is_shown(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    def transom(*arguments: str) -> Answer:
-        capfd.readouterr()
-        code = main([*arguments])
-        return Answer(code, *capfd.readouterr())
-
+    transom = Desk(here, capfd)
     for name in ("checks", "learning"):
         shutil.copytree(EXAMPLES.parent / name, here / "examples" / name)
     shown = transom("demo", "learning", "-q")
@@ -32,10 +27,13 @@ def test_what_one_build_got_wrong_the_next_one_is_shown(here: Path, capfd: pytes
 
     at = ("--workspace", str(here / ".transom" / "demo" / "learning"))
     rows = transom("runs", "list", "--format", "json", *at).document["runs"]
-    run = next(row["run_id"] for row in rows if row["name"] == "POWER-02")
+    first, run = (next(row["run_id"] for row in rows if row["name"] == f"POWER-0{n}") for n in (1, 2))
     diff = transom("window", "show", run, "--call", "2", "--diff", "1", *at)
     assert "locked layer of the parser was changed" not in diff.out, "both calls of the run see it"
     assert "locked layer of the parser was changed" in transom("window", "show", run, "--call", "1", *at).out
+    between = transom("window", "show", run, "--call", "1", "--diff", first, *at).out
+    assert f"+[{document['insight']}] helpful=0 harmful=0 :: The locked layer of the parser was changed" in between
+    assert "no-such-run" in transom("window", "show", run, "--call", "2", "--diff", "no-such-run", *at).line()
     again = transom("check", "confirm", run, "POWER-02", "--by", "Ann Lee", *at)
     assert "named no insight that this counts for" in again.out, "the same word counts once"
     why = ("--reason", "the report is of another corner")

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.checks import EXAMPLES, Answer
-from transom.cli import main
+from tests.cli.checks import EXAMPLES, Desk
+from tests.cli.helpers import COMMAND, clean_environment
 
 
 @pytest.mark.slow
 def test_the_demo_keeps_to_a_workspace_of_its_own(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def transom(*arguments: str) -> Answer:
-        capfd.readouterr()
-        code = main(list(arguments))
-        return Answer(code, *capfd.readouterr())
-
+    transom = Desk(here, capfd)
     examples = here / "examples" / "checks"
     examples.mkdir(parents=True)
     shutil.copytree(EXAMPLES / "data", examples / "data")
@@ -47,3 +45,16 @@ def test_the_demo_keeps_to_a_workspace_of_its_own(
     data = f"CHECKLIST_ROOT={examples / 'data'}"
     assert transom("check", "all", str(own), "--var", data, "-q").code == 0, "the id is free"
     assert transom("demo", "checklist", "-q").code == 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_says_how_the_demonstration_goes_on(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "examples" / "checks")
+    with subprocess.Popen(
+        [*COMMAND, "demo", "checklist"], cwd=tmp_path, env=clean_environment(), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        assert process.stderr.readline().startswith("IMP-10"), "one item is done"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read().endswith("\ntransom: interrupted; go on with: transom demo checklist\n")
+    assert process.returncode == 130

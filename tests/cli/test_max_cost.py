@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,11 +21,6 @@ models:
   openai:m: {input: 1000, output: 1000}
 """
 SPEC = ("check", "spec", "VER-01.yaml", "-q")
-
-
-@pytest.fixture
-def desk(here: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
-    return Desk.at(here, capfd)
 
 
 class Model:

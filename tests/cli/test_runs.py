@@ -160,11 +160,12 @@ def test_resume_hands_the_journal_entry_to_its_kind(
         in capsys.readouterr().err
     )
 
-    async def again(session: Session, entry: dict[str, Any]) -> int:
+    async def again(session: Session, entry: Any) -> int:
         session.progress(f"entry {entry}")
         return 3
 
-    monkeypatch.setattr(runs_module, "resume_entries", lambda: {"test": again})
+    monkeypatch.setattr(runs_module, "can_resume", lambda entry: True)
+    monkeypatch.setattr(runs_module, "give_again", again)
     assert main(["resume", started]) == 3
     assert capsys.readouterr().err == f"resuming run {started} (test x)\nentry {{'target': 'z.yaml'}}\n"
 
@@ -184,7 +185,7 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     assert main(["runs", "show", run]) == 0
     text = capsys.readouterr().out
     assert "status   paused: both " in text
-    assert f"answer with: transom answer {run} keep|redo" in text
+    assert f"answer with: transom answer {run} --question one keep | redo" in text
     assert main(["answer", run, choice]) == 0
     assert capsys.readouterr().out == (
         f"{choice} one; to go on, start the program that began it again; it goes on where it was\n"

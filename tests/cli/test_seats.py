@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -26,10 +27,14 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
     rows = desk.records("model_reply")
     texts = {row["role"]: "".join(part["text"] for part in row["reply"]["parts"]) for row in rows}
     shutil.rmtree(here / ".transom")
-    answers = {"a": texts["checklist.parser"], "b": texts["checklist.logic"]}
+    parser, logic = texts["checklist.parser"], texts["checklist.logic"]
 
     def answer(wire: Wire, seen: Seen) -> None:
-        wire.answer(200, json.dumps(OPENAI.whole([Text(answers[seen.body["model"]])])).encode())
+        _, found, questions = str(seen.body["messages"][-1]["content"]).rpartition("<questions")
+        asked = re.findall(r"(?m)^(\d+\. )", questions) if found else []
+        answers = "\n".join(f"{number}It is an echoed command." for number in asked)
+        text = f"<answers>\n{answers}\n</answers>" if asked else logic if seen.body["model"] == "b" else parser
+        wire.answer(200, json.dumps(OPENAI.whole([Text(text)])).encode())
 
     with LocalServer(answer) as server:
         openai = f"openai: {{base_url: '{server.url}/v1', context_tokens: 200000}}"
@@ -38,11 +43,12 @@ def test_two_seats_are_answered_by_two_models_and_the_rest_by_rules(
             f"llm: {{{openai}, {seats}}}\nexecution: {{enable_streaming: false}}\n", "utf-8"
         )
         assert desk.check(*ALL).code == 0
-        assert [seen.body["model"] for seen in server.seen] == ["a", "b"]
+        assert [seen.body["model"] for seen in server.seen] == ["a", "b", "a"]
         by = {row["role"]: row["reply"]["by"] for row in desk.records("model_reply")}
         assert {role: name for role, name in by.items() if name != "rules"} == {
             "checklist.parser": "openai:a",
             "checklist.logic": "openai:b",
+            "checklist.answers": "openai:a",
         }
         assert desk.check(*ALL).code == 0
-        assert len(server.seen) == 2, "what is in the journal is not asked again"
+        assert len(server.seen) == 3, "what is in the journal is not asked again"

@@ -57,7 +57,7 @@ def test_the_list(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["trace", "show", "abc"]) == 2
-    assert "no trace 'abc'; no run has left one here yet" in capsys.readouterr().err
+    assert "no trace 'abc'; there is none here yet" in capsys.readouterr().err
     _, run = walked(here)
     assert main(["trace", "show", f"{run}x"]) == 2
     assert f"no trace '{run}x'; near: {run}" in capsys.readouterr().err
@@ -225,7 +225,7 @@ def test_where_there_are_no_traces(here: Path, capsys: pytest.CaptureFixture[str
     assert said(capsys, "stats") == (0, f"no traces in {folder}\n", "")
     assert said(capsys, "stats", "--since", "7d") == (0, f"no traces of the last 7d in {folder}\n", "")
     code, _, err = said(capsys, "show", "abc")
-    assert (code, err) == (2, f"transom: {folder}: no trace 'abc'; no run has left one here yet\n")
+    assert (code, err) == (2, f"transom: {folder}: no trace 'abc'; there is none here yet\n")
     assert not (here / ".transom").exists(), "looking makes nothing"
 
 

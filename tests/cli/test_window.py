@@ -18,7 +18,7 @@ from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
 from transom.cli import main
 from transom.cli.session import Options, Session
-from transom.context import SHARES, WindowBudget, assemble
+from transom.context import SHARES, History, WindowBudget, go_on
 from transom.llm import (
     AssistantMessage,
     Block,
@@ -183,7 +183,7 @@ def conversed(here: Path) -> str:
         turns: list[Any] = []
         for number, config in enumerate(["same", "same", "other"]):
             blocks = [Block("config", config, Tier.SESSION), Block("log", f"log {number}", trust="untrusted")]
-            request = assemble(role, blocks, turns=turns, budget=WindowBudget(total=20_000))
+            request = go_on(role, blocks, History.of(turns), budget=WindowBudget(total=20_000)).request
             reply = await put(stage, request, role)
             turns += [UserMessage(f"question {number}"), AssistantMessage(reply.parts)]
         return "done"

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
-from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
+from transom.context import History, go_on
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Request,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    Turn,
+    UserMessage,
+)
 
 Tokenizer = Callable[[str], int]
 
@@ -92,3 +105,8 @@ def orphans(made: Sequence[Turn]) -> list[str]:
             ]:
                 wrong.append(f"turn {index}: results without calls")
     return wrong
+
+
+def assembled(role: Role, blocks: Sequence[Block], turns: Sequence[Turn] = (), **more: Any) -> Request:
+    """The request of a conversation of these turns."""
+    return go_on(role, blocks, History.of(turns), **more).request

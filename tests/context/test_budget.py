@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.streams import PROSE, call, exchange
+from tests.context.streams import PROSE, assembled, call, exchange
 from tests.counted import calls
 from transom.config.model import WindowSettings
-from transom.context import DEFAULT_SHARES, SHARES, Compaction, History, WindowBudget, assemble, check_message, go_on
+from transom.context import DEFAULT_SHARES, SHARES, Compaction, History, WindowBudget, check_message, go_on
 from transom.context.budget import GIVING, share_of
 from transom.context.fitting import Frame, WindowFitter
 from transom.context.tokens import TokenCorrection, measure
@@ -83,7 +83,7 @@ def test_a_block_belongs_to_a_share_by_its_name_or_its_tier() -> None:
 
 
 def test_what_one_share_leaves_free_another_may_use() -> None:
-    request = assemble(ROLE, list(FULL.values()), budget=WindowBudget(total=20_000))
+    request = assembled(ROLE, list(FULL.values()), budget=WindowBudget(total=20_000))
     assert request.window.dropped == ()
     used = {share.name: share.used for share in request.window.shares}
     over = [share.name for share in request.window.shares if share.used > share.limit]
@@ -159,7 +159,7 @@ def test_going_on_costs_the_same_however_long_the_conversation_is() -> None:
 def test_of_what_is_free_for_a_message_at_most_half_is_reserved_for_what_follows(reserve: int, part: float) -> None:
     role = Role("t.seat", (), frozenset({"advice"}), settings=CallSettings(max_tokens=1))
     frame = Frame.of(role, (Block("advice", "x" * 900, Tier.TURN, "untrusted"),), WindowBudget(total=1_001, margin=0))
-    assert WindowFitter(role, frame, (), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"
+    assert WindowFitter(role, frame, History(), PLAIN).room(reserve) == 1_000 * part, "what may go takes nothing of it"
 
 
 def test_a_message_has_no_room_where_something_stands_that_never_goes() -> None:
@@ -169,7 +169,9 @@ def test_a_message_has_no_room_where_something_stands_that_never_goes() -> None:
     giving = [Block("playbook", "x" * size, Tier.SESSION), Block("session_state", "x" * size, Tier.SESSION)]
     role = Role("t.seat", (), frozenset(), settings=CallSettings(max_tokens=1))
     budget = WindowBudget(total=1_001, margin=0)
-    rooms = [WindowFitter(role, Frame.of(role, (block,), budget), (), PLAIN).room(0) for block in (*staying, *giving)]
+    rooms = [
+        WindowFitter(role, Frame.of(role, (block,), budget), History(), PLAIN).room(0) for block in (*staying, *giving)
+    ]
     assert rooms[0] < 700 and rooms[1] < 700
     assert rooms[2:] == [1_000] * 2
     with pytest.raises(WindowOverflow):

@@ -8,9 +8,9 @@ from itertools import pairwise
 import pytest
 from benchmarks import cache as bench
 
-from tests.context.streams import PROSE, call, exchange
+from tests.context.streams import PROSE, assembled, call, exchange
 from tests.counted import calls
-from transom.context import History, WindowBudget, assemble, go_on
+from transom.context import History, WindowBudget, go_on
 from transom.context.cache import KEPT_REQUESTS, CacheMonitor, breakpoints_of
 from transom.context.segments import Ordered, first_difference, piece_text
 from transom.llm import Block, CallSettings, Request, Role, Tier, ToolSpec, Usage, UserMessage, Window, render
@@ -34,7 +34,7 @@ BY_ITSELF = CacheTerms("x", 0, 0.5, 1.0, 0)
 
 def asked(count: int, *blocks: Block, role: Role = ROLE) -> Request:
     history = History.of([turn for number in range(count) for turn in exchange(number)])
-    return assemble(role, blocks or (CONFIG, BOOK, Block("state", f"now {count}")), turns=history.turns)
+    return assembled(role, blocks or (CONFIG, BOOK, Block("state", f"now {count}")), turns=history.turns)
 
 
 def test_the_workload_reads_what_it_should_from_the_cache() -> None:
@@ -47,7 +47,7 @@ def test_the_workload_reads_what_it_should_from_the_cache() -> None:
 
 
 def test_the_workload_is_what_it_says() -> None:
-    stable = Ordered.of(assemble(bench.ROLE, bench.blocks_of(1)))
+    stable = Ordered.of(assembled(bench.ROLE, bench.blocks_of(1)))
     counted = [sum(len(piece_text(piece)) // 3 for piece in group) for group in (stable.stable, stable.session)]
     assert counted == [pytest.approx(5_000, rel=0.05), pytest.approx(15_000, rel=0.05)]
     turns = [turn for part in bench.exchange(7) for turn in part]
@@ -199,7 +199,7 @@ def test_what_was_reported_comes_first_and_estimates_are_marked() -> None:
 def test_it_keeps_the_last_hundred() -> None:
     monitor = CacheMonitor(MARKED)
     for number in range(KEPT_REQUESTS * 10):
-        monitor.watch(assemble(ROLE, [Block("config", str(number), Tier.SESSION)]))
+        monitor.watch(assembled(ROLE, [Block("config", str(number), Tier.SESSION)]))
     assert [one.number for one in monitor.seen] == list(range(901, 1_001))
     assert len(monitor._kept) <= 2 * MOST_MARKS * KEPT_REQUESTS
     told = monitor.seen[-1].to_json()
@@ -211,7 +211,7 @@ def test_watching_costs_the_same_however_long_the_conversation_is() -> None:
     def cost(count: int) -> int:
         history = History.of([turn for number in range(count) for turn in exchange(number, size=40)])
         monitor = CacheMonitor(MARKED)
-        monitor.watch(assemble(ROLE, [CONFIG], turns=history.turns))
+        monitor.watch(assembled(ROLE, [CONFIG], turns=history.turns))
         grown = history.add(UserMessage("and now?"))
         request = go_on(ROLE, [CONFIG], grown, budget=WindowBudget(total=1_000_000)).request
         return calls(lambda: monitor.watch(request))
@@ -244,6 +244,6 @@ def test_asking_again_in_the_same_words_is_the_same_request() -> None:
         asked(3, role=replace(ROLE, tools=())),
         asked(3, role=replace(ROLE, name="p.other")),
         asked(3, role=replace(ROLE, settings=CallSettings(max_tokens=99))),
-        assemble(ROLE, [], turns=one.window.turns[:-1]),
+        assembled(ROLE, [], turns=one.window.turns[:-1]),
     ]
     assert len({request.digest for request in [one, *others]}) == len(others) + 1

@@ -15,6 +15,7 @@ from tests.fuzzing import examples
 from transom.context import Compaction, Event, History, Mark, TokenCorrection
 from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import turn_size
+from transom.context.statistics import Figures, Statistics
 from transom.llm import AssistantMessage, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 from transom.llm.render import turn_text
 
@@ -41,8 +42,8 @@ def grown(made: list[Turn], said: list[Mark], policy: Compaction, limit: int) ->
     whole = folded = History()
     for index, turn in enumerate(made):
         mark = said[index % len(said)] if said else Mark()
-        whole = whole.add(turn, mark=mark, failed=index % 11 == 7)
-        folded = folded.add(turn, mark=mark, failed=index % 11 == 7)
+        whole = whole.add(turn, mark=mark)
+        folded = folded.add(turn, mark=mark)
         if not (isinstance(turn, AssistantMessage) and turn.calls):
             folded = compact(folded, policy, limit, PLAIN)
     return whole, folded
@@ -115,7 +116,7 @@ def test_it_is_folded_at_the_threshold_and_keeps_what_it_says() -> None:
 @pytest.mark.parametrize("mark", [Mark(), Mark(milestone="half way"), Mark(preserve=True)], ids=str)
 @pytest.mark.parametrize("failed", [False, True])
 def test_what_is_marked_stays_word_for_word_and_the_rest_does_not(mark: Mark, failed: bool) -> None:
-    history = History().add(*call(1, "the very words"), failed=failed, mark=mark)
+    history = History().add(*call(1, "the very words", is_error=failed), mark=mark)
     for number in range(2, 60):
         history = compact(history.add(*call(number)), POLICY, WIDE, PLAIN)
     assert history.folded is not None
@@ -207,15 +208,13 @@ def test_a_policy_that_keeps_more_than_it_allows_is_refused() -> None:
         Compaction(5, 6)
 
 
-def test_what_is_folded_can_be_journaled() -> None:
+def test_what_is_folded_is_counted() -> None:
     history = compact(History.of([turn for n in range(60) for turn in call(n)]), POLICY, WIDE, PLAIN)
     history = history.add(*call(61), mark=Mark(values={"mass": 0.1}))
     assert history.folded is not None
-    assert history.folded.statistics.to_json() == {
-        "events": 40, "exchanges": 0, "calls": {"look": 40}, "result_bytes": 160, "values": {},
-    }  # fmt: skip
-    values = history.folded.statistics.of_more(history.live).to_json()["values"]
-    assert values == {"mass": {"count": 1, "least": 0.1, "most": 0.1, "total": str(Fraction(0.1))}}
+    assert history.folded.statistics == Statistics(40, 0, {"look": 40}, 160, {})
+    values = history.folded.statistics.of_more(history.live).values
+    assert values == {"mass": Figures(1, 0.1, 0.1, Fraction(0.1))}
 
 
 FIGURES = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from transom.context import TokenCorrection, assemble
+from tests.context.streams import assembled
+from transom.context import TokenCorrection
 from transom.context.cache import breakpoints_of
 from transom.context.prefix import StablePrefix
 from transom.llm import Role, Tier, ToolSpec, render
@@ -30,7 +31,7 @@ def test_its_bytes_do_not_depend_on_how_it_was_built() -> None:
 def test_it_is_what_a_request_begins_with() -> None:
     prefix = StablePrefix().with_block("rules", "a").with_block("identity", "b").with_tools(LOOK)
     role = Role("p.seat", prefix.blocks, frozenset({"rules", "identity"}), prefix.tools)
-    request = assemble(role, [])
+    request = assembled(role, [])
     assert render(request).as_text() == prefix._text
     assert breakpoints_of(request)[0].size.plain + breakpoints_of(request)[0].size.dense - 2 == len(prefix._text)
     assert prefix.count(TokenCorrection()) == -(-len(prefix._text) // 3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from tests.context.streams import (
     ROW,
     TOKENIZERS,
     Tokenizer,
+    assembled,
     even,
     exchange,
     kinds,
@@ -22,8 +21,7 @@ from tests.context.streams import (
     small,
 )
 from tests.fuzzing import examples
-from transom.canonical import Json, canonical_json
-from transom.context import History, TokenCorrection, WindowBudget, assemble, go_on
+from transom.context import History, TokenCorrection, WindowBudget, go_on
 from transom.context.tokens import Measure, measure
 from transom.errors import WindowOverflow
 from transom.llm import Block, CallSettings, Request, Role, Tier, estimate_tokens, render
@@ -60,11 +58,11 @@ def learned_in(rounds: list[tuple[str, int]], count: Tokenizer) -> tuple[TokenCo
     tokens, history = TokenCorrection(), History()
     for number, (kind, size) in enumerate(rounds):
         history = history.add(*exchange(number, kind, size))
-        request = assemble(ROLE, [], turns=history.turns, tokens=tokens)
+        request = assembled(ROLE, [], turns=history.turns, tokens=tokens)
         text = render(request).as_text()
         if number < len(rounds) - 1:
             tokens = tokens.learned(measure(text), count(text))
-    return tokens, assemble(ROLE, [], turns=history.turns, tokens=tokens)
+    return tokens, assembled(ROLE, [], turns=history.turns, tokens=tokens)
 
 
 rounds = st.lists(st.tuples(kinds, sizes), min_size=6, max_size=12)
@@ -157,17 +155,6 @@ def test_a_model_is_learned_anew_when_it_changes() -> None:
     assert tokens.count(PROSE) == pytest.approx(3 * pieces(PROSE), rel=0.15)
 
 
-def test_a_correction_survives_a_journal() -> None:
-    tokens, _ = learned_in([(kind, 500) for kind in KINDS], small)
-    again = TokenCorrection.from_json(json.loads(canonical_json(tokens.to_json())))
-    assert again == tokens
-    assert again.count(PROSE) == tokens.count(PROSE)
-    wrongs: list[Json] = [None, {}, {"seen": 1, "moments": [1.0]}, {"seen": "1", "moments": [0, 0, 0, 0, 0, 0]}]
-    for wrong in wrongs:
-        with pytest.raises(ValueError, match="not a correction"):
-            TokenCorrection.from_json(wrong)
-
-
 blocks = st.lists(
     st.tuples(st.sampled_from(["log", "notes", "playbook", "session_state", "config"]), kinds, sizes),
     max_size=5,
@@ -191,14 +178,14 @@ def test_any_window_obeys_its_budget(
     ]
     budget = WindowBudget(total=total)
     try:
-        assembled = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
+        made_of = go_on(ROLE, listed, history, budget=budget, tokens=tokens)
     except WindowOverflow as error:
         assert error.needed > error.limit == budget.window_tokens(500)
         assert sum(error.shares.values()) <= error.needed + 6
         return
-    request = assembled.request
+    request = made_of.request
     assert count(render(request).as_text()) + 500 <= total
-    assert assembled.tokens <= budget.window_tokens(500)
+    assert made_of.tokens <= budget.window_tokens(500)
     assert request.window.blocks[0] == ROLE.prompt[0], "the stable prefix never goes"
     named = {one.name for one in request.window.dropped if not one.name.startswith("event ")}
     assert named | {block.name for block in request.window.blocks} == {"role", *(block.name for block in listed)}

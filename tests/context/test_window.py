@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from transom.context import WindowBudget, assemble
+from tests.context.streams import assembled
+from transom.context import WindowBudget
 from transom.errors import VisibilityError, WindowOverflow
 from transom.llm import Block, CallSettings, Role, Tier
 
@@ -17,25 +18,25 @@ ROLE = Role(
 
 
 def test_a_window_holds_the_prompt_and_what_was_given() -> None:
-    asked = assemble(ROLE, [Block("log", "l"), Block("config", "c", Tier.SESSION)])
+    asked = assembled(ROLE, [Block("log", "l"), Block("config", "c", Tier.SESSION)])
     assert [block.name for block in asked.window.blocks] == ["role", "config", "log"]
     assert asked.role == "p.seat"
 
 
 def test_a_foreign_block_is_refused() -> None:
     with pytest.raises(VisibilityError, match=r"block secret is not among what role p.seat may see.*config, log"):
-        assemble(ROLE, [Block("secret", "s")])
+        assembled(ROLE, [Block("secret", "s")])
 
 
 def test_a_block_given_twice_is_refused() -> None:
     with pytest.raises(VisibilityError, match="twice"):
-        assemble(ROLE, [Block("log", "1"), Block("log", "2")])
+        assembled(ROLE, [Block("log", "1"), Block("log", "2")])
 
 
 def test_untrusted_turn_blocks_are_dropped_whole_and_recorded() -> None:
     budget = WindowBudget(total=400)
     blocks = [Block("notes", "n" * 300), Block("log", "l" * 900, trust="untrusted")]
-    window = assemble(ROLE, blocks, budget=budget).window
+    window = assembled(ROLE, blocks, budget=budget).window
     assert [block.name for block in window.blocks] == ["role", "notes"]
     (dropped,) = window.dropped
     assert (dropped.name, dropped.tokens) == ("log", 300)
@@ -44,7 +45,7 @@ def test_untrusted_turn_blocks_are_dropped_whole_and_recorded() -> None:
 
 def test_what_cannot_be_dropped_overflows_with_its_sizes() -> None:
     with pytest.raises(WindowOverflow) as caught:
-        assemble(ROLE, [Block("notes", "n" * 3000)], budget=WindowBudget(total=400))
+        assembled(ROLE, [Block("notes", "n" * 3000)], budget=WindowBudget(total=400))
     assert caught.value.limit == 260
     assert caught.value.needed > 1000
 

@@ -103,7 +103,7 @@ def test_each_epoch_is_asked_anew_and_no_item_is_claimed_for_the_workspace(comma
         ({}, ("run", "nowhere"), "nowhere: there is no suite.yaml"),
         ({}, ("run", "suite", "--only", "sun"), "no scenario has the id or tag 'sun'; there are moon"),
         ({}, ("run", "suite", "--baseline", "v9"), "no evaluation is called 'v9'"),
-        ({}, ("run", "suite", "--report", "pdf:x"), "write json:PATH or junit:PATH"),
+        ({}, ("run", "suite", "--report", "pdf:x"), "write FORMAT:PATH with one of json, junit"),
         ({}, ("run", "suite", "--judge", "nobody"), "nobody"),
         ({"tgas": []}, ("run", "suite"), "scenario.yaml:5: unknown key tgas; did you mean tags?"),
         ({}, ("compare", "a", "b"), "no evaluation is called 'a'"),

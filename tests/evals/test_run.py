@@ -164,7 +164,7 @@ async def test_calls_of_a_provider_fail_as_the_fault_says(tmp_path: Path, kind: 
         assert (chain.name, chain.everyone[0].local) == ("scripted", True)
         for role in ("q.other", "p.seat", "p.seat", "p.seat"):
             try:
-                heard.append((await chain.complete(Request(role, window))).text)
+                heard.append((await chain.answer(Request(role, window))).text)
             except ProviderError as error:
                 assert type(error) is FAILURES[kind]
                 heard.append(str(error))

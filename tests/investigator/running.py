@@ -15,6 +15,7 @@ from transom.investigator.policy import Waiver, load_policy
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
 from transom.investigator.sources import DataFolder
+from transom.learning import Playbook
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider, Text
 from transom.runs import Run, Workspace
 
@@ -47,6 +48,7 @@ class Place:
     def __init__(self, folder: Path, data: Path, after_append: Callable[[int], None] | None = None) -> None:
         self.workspace, self.data, self.after_append = Workspace.at(folder / "w"), data, after_append
         self.progress: list[str] = []
+        self.playbook: Playbook | None = None
 
     async def ask(
         self,
@@ -64,7 +66,9 @@ class Place:
             run = await Run.open("investigate", inputs, name="q", workspace=self.workspace, store=store, chain=chain)
             run.progress = self.progress.append
             async with run:
-                inquiry = Inquiry(question, DataFolder(self.data), load_policy(), TODAY, target, waivers)
+                inquiry = Inquiry(
+                    question, DataFolder(self.data), load_policy(), TODAY, target, waivers, None, self.playbook
+                )
                 result: Investigation = await (work or investigate)(run, inquiry)
                 return result
 

@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from tests.cli.helpers import walked
 from transom.cli import main
+from transom.learning import OptimizationOutcome, Playbook, Reflector, Source
+from transom.llm import Provider, Reply, Request, Text
 
 
 class Terminal:
@@ -63,7 +66,7 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     shown = terminal.run("playbook", "context", "a netlist", "--task", "debug_error")
     assert shown.splitlines()[1] == "[str-00002] helpful=1 harmful=0 :: Use shells below 2 mm"
     history = terminal.run("playbook", "show", "str-00002")
-    assert "feedback  helpful True, supports True, source by ada" in history
+    assert "feedback  helpful yes, supports yes, source by ada" in history
     document = terminal.json("playbook", "show", "mis-00001")
     assert [event["kind"] for event in document["history"]] == ["added", "seen", "feedback"]
     assert (document["net_score"], document["confidence"], document["tags"]) == (-1, 0.0, ["netlist"])
@@ -81,6 +84,35 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert terminal.run("playbook", "prune") == "0 insights retired\n"
     assert terminal.json("playbook", "prune", "--threshold", "1") == {"items_pruned": 1}
     assert (here / ".transom" / "state.db").is_file()
+
+
+class Thoughtful(Provider):
+    """A model that reflects."""
+
+    name, local = "thoughtful", True
+
+    async def complete(self, request: Request, *, on_delta: object = None) -> Reply:
+        assert "the mesh is coarse at the hole" in (request.window.text("outcomes") or "")
+        proposed = {"category": "str", "content": "Refine at holes", "confidence": 0.8, "evidence": ["o1"]}
+        return Reply((Text(f"<insights>{json.dumps([proposed])}</insights>"),), by=self.name)
+
+
+def test_a_model_reflects_on_a_run(here: Path, terminal: Terminal) -> None:
+    run = walked(here)[1]
+    asked = ("playbook", "reflect", run, "--model", f"{__name__}:Thoughtful")
+    assert "the playbook has nothing of this run" in terminal.run(*asked, code=2)
+    with Playbook(here / ".transom" / "state.db", domain="fea") as book:
+        reflector, source = Reflector(book), Source(run, "solve")
+        reflector.analyze_trial(OptimizationOutcome(3, False, None, (), ["the mesh is coarse at the hole"], {}, source))
+        reflector.commit_insights()
+    assert "name a model, e.g. --model ollama:NAME" in terminal.run("playbook", "reflect", run, code=2)
+    assert "1 outcome looked at, 1 insight added\n0.80  Refine at holes" in terminal.run(*asked)
+    assert terminal.json(*asked, "-q")["added"] == 0, "known by now"
+    document = terminal.json("playbook", "show", "str-00002")
+    assert (document["scope"], document["sources"]) == (
+        "domain/fea",
+        [{"by": "reflector", "run": run, "stage": "solve", "trial": 3}],
+    )
 
 
 def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) -> None:
@@ -116,6 +148,7 @@ def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
         "checkout"
     ]
     assert terminal.run("memory", "search", "zebra") == "nothing found\n"
-    assert "no direction 'up'" in terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    odd = terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
+    assert "'up' is not one of 'out', 'in', 'both'" in odd
     assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
     assert "no entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)

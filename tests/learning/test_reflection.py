@@ -12,7 +12,7 @@ from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.learning import InsightCandidate, InsightCategory, OptimizationOutcome, Playbook, Reflector, Source
 from transom.learning.reflection import reflect
 from transom.llm import Chain, Reply, Request, ScriptedProvider
-from transom.runs import Run, Stage, Workspace, text_file
+from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 
 OUTCOMES = [
@@ -40,14 +40,10 @@ async def opened(folder: Path, provider: ScriptedProvider) -> AsyncIterator[Run]
 
 
 async def proposed(folder: Path, reflector: Reflector, provider: ScriptedProvider) -> list[InsightCandidate]:
-    found: list[InsightCandidate] = []
-
-    async def step(stage: Stage) -> str:
-        found.extend(await reflect(stage, reflector, OUTCOMES))
-        return "done"
-
     async with opened(folder, provider) as run:
-        await run.stage("reflect", step, out=text_file("done.txt"))
+        found = await reflect(run, reflector, OUTCOMES)
+    async with opened(folder, provider) as run:
+        assert await reflect(run, Reflector(reflector.playbook), OUTCOMES) == found, "nobody is asked again"
     return found
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from transom.learning import InsightCategory, Playbook, TaskType, cited_in
+from transom.learning import InsightCategory, Playbook, TaskType, cited_in, ids_in
 from transom.llm import Tier, estimate_tokens
 
 STR, MIS, *_ = InsightCategory
@@ -21,24 +21,24 @@ async def test_a_session_keeps_its_bytes_while_insights_are_added() -> None:
     assert len(texts) == 1
     (other,) = await session.blocks("type 45 of thin walls", 500)
     assert other.text.count("::") == 1
-    assert session.shown == {first}
+    assert ids_in(block.text) == (first,)
     (later,) = await book.snapshot().blocks("thin walls", 500)
     assert later.text.count("::") == 11
 
 
 async def test_a_block_is_untrusted_fits_and_is_as_local_as_what_it_holds() -> None:
     book = Playbook()
-    assert await book.blocks("anything", 500) == ()
+    assert await book.snapshot().blocks("anything", 500) == ()
     book.add_insight(STR, "A fact\nin two lines about walls")
-    (block,) = await book.blocks("walls", 500)
+    (block,) = await book.snapshot().blocks("walls", 500)
     assert (block.name, block.tier, block.trust, block.egress) == ("playbook", Tier.SESSION, "untrusted", "any")
     assert block.text.splitlines()[1] == "[str-00001] helpful=0 harmful=0 :: A fact in two lines about walls"
     book.add_insight(MIS, "The log of the customer says that walls crack", egress="local")
-    (both,) = await book.blocks("walls", 500)
+    (both,) = await book.snapshot().blocks("walls", 500)
     assert both.egress == "local"
     (public,) = await book.snapshot(local=False).blocks("walls", 500)
     assert (public.egress, public.text) == ("any", block.text)
-    (small,) = await book.blocks("walls", 60)
+    (small,) = await book.snapshot().blocks("walls", 60)
     assert small.text.count("::") == 1
     assert estimate_tokens(small.text) <= 60
 

@@ -52,13 +52,13 @@ async def talk(url: str) -> list[str]:
         settings = OpenAISettings(base_url=url, context_tokens=2048, timeout_seconds=120)
         chain = Chain((connect("openai:smollm2", settings, stream=stream),))
         heard: list[Delta] = []
-        plain = await chain.complete(asked("Name a colour."), on_delta=heard.append)
+        plain = await chain.answer(asked("Name a colour."), on_delta=heard.append)
         pieces = sum(isinstance(one, Text) for one in heard)
         assert plain.text
         assert "".join(one.text for one in heard if isinstance(one, Text)) == plain.text
         assert (pieces > 1) is stream or len(plain.text.split()) == 1
         assert plain.usage.input_tokens > 0 < plain.usage.output_tokens
-        tight = await chain.complete(asked("Give a word and a number.", output=SCHEMA))
+        tight = await chain.answer(asked("Give a word and a number.", output=SCHEMA))
         await chain.aclose()
         said.append(f"stream={stream}: {plain.text!r} in {pieces} pieces, {plain.usage}; {tight.text.strip()!r}")
     return said

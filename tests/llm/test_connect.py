@@ -245,10 +245,10 @@ async def test_a_server_on_this_machine_is_not_local_unless_somebody_says_so(
     for settings in (OpenAISettings(base_url=server.url), OpenAISettings(base_url=server.url, local=True)):
         provider = connect(f"{dialect.name}:m", settings, stream=False, environ=NONE)
         if settings.local:
-            assert (await Chain((provider,)).complete(kept)).text == "pong"
+            assert (await Chain((provider,)).answer(kept)).text == "pong"
         else:
             with pytest.raises(EgressError, match="block log is marked local"):
-                await Chain((provider,)).complete(kept)
+                await Chain((provider,)).answer(kept)
             assert server.seen == []
         await provider.aclose()
 

@@ -63,25 +63,25 @@ async def test_a_chain_that_falls_back_says_that_what_was_heard_is_void(
 ) -> None:
     told: list[Delta] = []
     chain = Chain((Breaks(*pieces), answers()))
-    assert (await chain.complete(ASK, on_delta=told.append)).text == "whole"
+    assert (await chain.answer(ASK, on_delta=told.append)).text == "whole"
     assert told == heard
-    assert (await Chain((Breaks(*pieces), answers())).complete(ASK)).text == "whole", "nobody has to listen"
+    assert (await Chain((Breaks(*pieces), answers())).answer(ASK)).text == "whole", "nobody has to listen"
 
 
 async def test_each_of_several_that_break_off_is_void() -> None:
     told: list[Delta] = []
     chain = Chain((Breaks(Text("one")), Breaks(name="silent"), Breaks(Text("three"), name="c"), answers()))
-    await chain.complete(ASK, on_delta=told.append)
+    await chain.answer(ASK, on_delta=told.append)
     assert told == [Text("one"), NOW_B, Text("three"), Again("c failed with NetworkFailed"), WHOLE]
 
 
 async def test_where_nobody_else_is_asked_nothing_begins_again() -> None:
     told: list[Delta] = []
     with pytest.raises(ProviderError):
-        await Chain((Breaks(*HALF),)).complete(ASK, on_delta=told.append)
+        await Chain((Breaks(*HALF),)).answer(ASK, on_delta=told.append)
     kept = Request("p.seat", Window((Block("ask", "what", egress="local"),)))
     with pytest.raises(EgressError):
-        await Chain((Breaks(*HALF), answers(local=False))).complete(kept, on_delta=told.append)
+        await Chain((Breaks(*HALF), answers(local=False))).answer(kept, on_delta=told.append)
     assert told == [*HALF, *HALF]
 
 

@@ -31,8 +31,9 @@ from transom.llm import (
     Window,
 )
 from transom.llm.codec import request_from_json
+from transom.llm.structured import schema_check
 from transom.tools import ToolDefinition, ToolReturn
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import ToolTerms
 
 ODD: Any = ["Local", "lokal", "none", "", None, True, ["local"]]
 SECRET = "SECRETNET u_core/x"
@@ -112,7 +113,7 @@ def forged(thing: Any, **marks: str) -> Any:
 async def test_what_is_marked_in_a_way_that_nobody_knows_stays_here(request_: Request) -> None:
     provider = far("x")
     with pytest.raises(EgressError):
-        await Chain((provider,)).complete(request_)
+        await Chain((provider,)).answer(request_)
     assert provider.requests == []
 
 
@@ -147,7 +148,7 @@ async def test_a_reply_has_no_mark_but_those_that_there_are() -> None:
             return reply
 
     with pytest.raises(InputError, match="a reply of odd: its egress is 'lokal'"):
-        await Chain((Odd({}, name="odd"),)).complete(asked())
+        await Chain((Odd({}, name="odd"),)).answer(asked())
 
 
 def test_a_request_with_such_a_mark_cannot_be_read_back() -> None:
@@ -235,7 +236,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a chain of a class": (lambda: chain((ScriptedProvider,)), r"a provider, and this is the class ScriptedProvider; "),
     "a chain of a chain": (
         lambda: chain((chain((far(),)),)),
-        r"this is of type Chain, which has no local; ",
+        r"this is of type Chain, which has no local and no complete; ",
     ),
     "a chain of one": (lambda: chain(far()), r"^Chain: what is given as providers is of type Scr"),
     "a seat that is no chain": (
@@ -260,10 +261,10 @@ def test_a_slip_is_told_when_it_is_made(make: Callable[[], object], told: str) -
         make()
 
 
-async def test_a_request_is_given_a_schema_and_no_class() -> None:
+def test_what_is_held_to_is_a_schema_and_no_class() -> None:
     given: Any = Count
     with pytest.raises(InputError, match="what is given as output is the class Count"):
-        await Chain((far("{}"),)).complete(Request("t.seat", Window(()), output=given))
+        schema_check(given)
 
 
 def test_lists_are_taken_and_are_as_good() -> None:

@@ -15,10 +15,11 @@ from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.harness import ASKED
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.canonical import canonical_json
+from transom.config.hosted import Retry
 from transom.errors import ContextOverflow, ProviderError, RateLimited
 from transom.llm import Reply, Text, ToolCall, Usage
 from transom.llm.reading import LEVELS
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 
 ANTHROPIC, OPENAI, OLLAMA = DIALECTS
 EVENTS = "text/event-stream"
@@ -174,7 +175,7 @@ def answered(wire: Wire, _: Seen, *, status: int, body: bytes) -> None:
 
 
 async def test_to_ask_again_at_once_is_not_taken_literally(server: LocalServer) -> None:
-    policy = RetryPolicy(attempts=3, initial_delay=0.1, jitter=0)
+    policy = Retry(max_attempts=3, initial_delay=0.1, jitter=0)
     for header in ("0", "Wed, 21 Oct 2015 07:28:00 GMT"):
         seen: list[float] = []
         server.answer = partial(_busy, seen=seen, header=header)

@@ -1,81 +1,14 @@
-"""Patterns as servers take them, and where the others are told."""
+"""Patterns are told in words, since many servers refuse what they do not know of them."""
 
 from __future__ import annotations
 
 import json
-import re
-import warnings
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transom.canonical import Json
-from transom.llm.hosted.patterns import grammar_pattern, openai_pattern, with_patterns
-
-DECIMAL = r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"
-
-
-@pytest.mark.parametrize(
-    ("pattern", "made"),
-    [
-        ("^[a-z]+$", "^[a-z]+$"),
-        (r"^\d{4}-\d{2}$", "^[0-9]{4}-[0-9]{2}$"),
-        (r"^[\w.]+@x\.org$", r"^[A-Za-z0-9_.]+@x\.org$"),
-        ("^(?:a|b)*c?$", "^(a|b)*c?$"),
-        (r"^\(?:a$", r"^\(?:a$"),
-        ("[0-9]", None),
-        ("^a", None),
-        ("a$", None),
-        (r"^a\$", None),
-        (DECIMAL, None),
-        (r"^\S+$", None),
-        (r"^a\b$", None),
-        (r"^(a)\1$", None),
-        ("^(?P<x>a)$", None),
-        ("^a+?$", None),
-        ("^a$|^b$", None),
-        ('^"$', None),
-        (r"^[\]]$", None),
-        ("^a{1000}$", None),
-        ("", None),
-    ],
-)
-def test_a_pattern_of_which_a_server_makes_a_grammar(pattern: str, made: str | None) -> None:
-    assert grammar_pattern(pattern) == made
-
-
-@pytest.mark.parametrize(
-    ("pattern", "taken"),
-    [
-        ("[0-9]", True),
-        (r"^\d+(?:\.\d+)?$", True),
-        (r"^\(?=a$", True),
-        (DECIMAL, False),
-        ("(?=a)", False),
-        ("(?<=a)b", False),
-        ("(?<!a)b", False),
-        (r"(a)\1", False),
-        (r"\bword\b", False),
-        (r"\p{L}", False),
-    ],
-)
-def test_a_pattern_that_openai_takes(pattern: str, taken: bool) -> None:
-    assert openai_pattern(pattern) == (pattern if taken else None)
-
-
-@given(st.text("ab0-9.^$[](){}?:*+|\\dw,", max_size=14), st.text("ab01-.", max_size=5))
-def test_what_a_grammar_allows_the_pattern_allows(pattern: str, text: str) -> None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of sets in sets, which are none yet
-            asked = re.compile(pattern)
-    except re.error:
-        return
-    made = grammar_pattern(pattern)
-    if made is not None and re.fullmatch(made[1:-1], text):
-        assert asked.search(text)
+from transom.llm.hosted.schema import without_patterns
 
 
 def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
@@ -84,11 +17,11 @@ def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
         "type": "object",
         "properties": {"pattern": of, "b": {"type": "array", "items": {"pattern": "^b$"}}},
     }
-    assert with_patterns(schema, grammar_pattern) == {
+    assert without_patterns(schema) == {
         "type": "object",
         "properties": {
             "pattern": {"type": "string", "description": "A word. It matches the regular expression (?=a)"},
-            "b": {"type": "array", "items": {"pattern": "^b$"}},
+            "b": {"type": "array", "items": {"description": "It matches the regular expression ^b$"}},
         },
     }
     assert of["pattern"] == "(?=a)"
@@ -109,11 +42,6 @@ def test_what_is_left_out_is_told_and_a_property_of_that_name_stays() -> None:
 )
 def test_where_a_pattern_is_left_out_nothing_becomes_stricter(schema: dict[str, Json], value: Json) -> None:
     jsonschema.Draft202012Validator(schema).validate(value)
-    sent = with_patterns(schema, grammar_pattern)
+    sent = without_patterns(schema)
     assert '"pattern"' not in json.dumps(sent)
     jsonschema.Draft202012Validator(sent).validate(value)
-
-
-def test_where_all_patterns_are_taken_all_else_stands() -> None:
-    schema: dict[str, Json] = {"oneOf": [{"pattern": "^y$"}, {"not": {"maxLength": 3}}], "if": {}, "then": {}}
-    assert with_patterns(schema, grammar_pattern) == schema

@@ -54,11 +54,11 @@ async def test_tools_are_offered_to_those_that_call_some() -> None:
     offered = replace(request(), tools=(ToolSpec("look", "Looks.", {"type": "object"}),))
     plain = ScriptedProvider({"p.seat": ["no"]}, name="plain", caps=Capabilities(tools=False))
     able = ScriptedProvider({"p.seat": ["yes"]}, name="able")
-    assert (await Chain((plain, able)).complete(offered)).by == "able"
+    assert (await Chain((plain, able)).answer(offered)).by == "able"
     assert plain.requests == []
     with pytest.raises(RequestRefused, match=r"^plain: it calls no tools, and is offered look; choose another model"):
-        await Chain((plain,)).complete(offered)
-    assert (await Chain((plain,)).complete(request())).text == "no"
+        await Chain((plain,)).answer(offered)
+    assert (await Chain((plain,)).answer(request())).text == "no"
 
 
 @pytest.mark.parametrize("data", [None, {}, {"parts": [{"kind": "noise"}]}, {"parts": "text"}])
@@ -98,9 +98,9 @@ async def test_the_chain_falls_back_in_order_and_names_every_cause() -> None:
     down = ScriptedProvider({"p.seat": [ProviderError("down"), ProviderError("down")]}, name="a")
     abstains = ScriptedProvider({"p.seat": ["ok", NeedsModel([NotUnderstood("eke", "description")])]}, name="b")
     chain = Chain((down, abstains))
-    assert (await chain.complete(request())).by == "b"
+    assert (await chain.answer(request())).by == "b"
     with pytest.raises(NeedsModel, match=r'"eke".*before that: down'):
-        await chain.complete(request())
+        await chain.answer(request())
 
 
 async def test_the_chain_does_not_switch_within_a_stage() -> None:
@@ -117,11 +117,11 @@ async def test_a_local_block_never_reaches_a_remote_provider() -> None:
     remote = ScriptedProvider(lambda r: "seen", name="far", local=False)
     chain = Chain((remote,))
     with pytest.raises(EgressError, match=r"p.seat: block ask is marked local.*far"):
-        await chain.complete(request(egress="local"))
+        await chain.answer(request(egress="local"))
     assert remote.requests == []
-    assert (await chain.complete(request())).text == "seen"
+    assert (await chain.answer(request())).text == "seen"
     near = ScriptedProvider(lambda r: "seen", name="near")
-    assert (await Chain((near,)).complete(request(egress="local"))).text == "seen"
+    assert (await Chain((near,)).answer(request(egress="local"))).text == "seen"
 
 
 async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> None:
@@ -131,7 +131,7 @@ async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> Non
         ToolResults((ToolResult("1", "read", "x", egress="local"),)),
     )
     with pytest.raises(EgressError, match=r"p.seat: a result of tool read is marked local.*far"):
-        await Chain((remote,)).complete(Request("p.seat", Window((), turns)))
+        await Chain((remote,)).answer(Request("p.seat", Window((), turns)))
     assert remote.requests == []
 
 

@@ -57,7 +57,7 @@ async def test_what_is_local_passes_no_proxy(dialect: Dialect, server: LocalServ
         url = server.url.replace("127.0.0.1", host)
         settings = OpenAISettings(base_url=url, local=True)
         provider = connect(f"{dialect.name}:m", settings, stream=False, environ=environ())
-        assert (await Chain((provider,)).complete(LOCAL)).text == "pong"
+        assert (await Chain((provider,)).answer(LOCAL)).text == "pong"
         await provider.aclose()
     assert proxy.seen == []
     assert len(server.seen) == 2

@@ -9,48 +9,51 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transom.config.hosted import Retry
 from transom.errors import NetworkFailed, ProviderError, RateLimited
 from transom.llm.hosted.failures import retry_after
-from transom.llm.retrying import RetryPolicy
+from transom.llm.retrying import wait_after
 
-POLICY = RetryPolicy(attempts=5, initial_delay=1, max_delay=5, factor=2, jitter=0.5, max_retry_after=60)
+POLICY = Retry(max_attempts=5, initial_delay=1, max_delay=5, backoff_factor=2, jitter=0.5, max_retry_after=60)
 
 
 def test_waits_grow_to_their_cap_and_end() -> None:
-    waits = [POLICY.wait(attempt, NetworkFailed("cut"), chance=lambda: 0) for attempt in range(1, 6)]
+    waits = [wait_after(attempt, NetworkFailed("cut"), POLICY, chance=lambda: 0) for attempt in range(1, 6)]
     assert waits == [1, 2, 4, 5, None]
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1), st.floats(0, 1))
 def test_chance_takes_its_part_and_no_more(attempt: int, jitter: float, chance: float) -> None:
-    policy = RetryPolicy(attempts=10_001, initial_delay=1, max_delay=5, factor=3, jitter=jitter)
-    plain = policy.wait(attempt, NetworkFailed("cut"), chance=lambda: 0)
-    wait = policy.wait(attempt, NetworkFailed("cut"), chance=lambda: chance)
+    policy = Retry(max_attempts=10_001, initial_delay=1, max_delay=5, backoff_factor=3, jitter=jitter)
+    plain = wait_after(attempt, NetworkFailed("cut"), policy, chance=lambda: 0)
+    wait = wait_after(attempt, NetworkFailed("cut"), policy, chance=lambda: chance)
     assert plain is not None
     assert wait is not None
     assert plain * (1 - jitter) - 1e-9 <= wait <= plain <= 5
 
 
 def test_many_who_failed_together_part() -> None:
-    waits = [POLICY.wait(2, NetworkFailed("cut"), chance=iter([part]).__next__) for part in (0.0, 0.5, 1.0)]
+    waits = [wait_after(2, NetworkFailed("cut"), POLICY, chance=iter([part]).__next__) for part in (0.0, 0.5, 1.0)]
     assert waits == [2.0, 1.5, 1.0]
-    assert len({POLICY.wait(1, NetworkFailed("cut")) for _ in range(20)}) > 1, "chance is left to chance by default"
+    assert len({wait_after(1, NetworkFailed("cut"), POLICY) for _ in range(20)}) > 1, (
+        "chance is left to chance by default"
+    )
 
 
 def test_what_cannot_help_is_not_tried() -> None:
-    assert POLICY.wait(1, ProviderError("no")) is None
+    assert wait_after(1, ProviderError("no"), POLICY) is None
 
 
 @pytest.mark.parametrize(("asked", "wait"), [(7.0, 7.0), (3600.0, 60.0)])
 def test_the_server_is_obeyed_to_the_letter_up_to_a_cap(asked: float, wait: float) -> None:
-    assert POLICY.wait(1, RateLimited("slow", retryable=True, retry_after=asked)) == wait
+    assert wait_after(1, RateLimited("slow", retryable=True, retry_after=asked), POLICY) == wait
 
 
 @given(st.integers(1, 4), st.floats(0, 100), st.floats(0, 1))
 def test_what_the_server_asks_for_is_a_least(attempt: int, asked: float, chance: float) -> None:
     """A 0, or a date that is past since somebody's clock is off, would use up all attempts in a moment."""
     told, untold = (RateLimited("slow", retryable=True, retry_after=seconds) for seconds in (asked, None))
-    waits = [POLICY.wait(attempt, error, chance=lambda: chance) for error in (told, untold)]
+    waits = [wait_after(attempt, error, POLICY, chance=lambda: chance) for error in (told, untold)]
     assert waits[0] == max(min(asked, 60), waits[1] or 0)
 
 

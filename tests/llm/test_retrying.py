@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from transom.canonical import Json
+from transom.config.hosted import Retry
 from transom.errors import (
     AuthenticationFailed,
     EgressError,
@@ -16,7 +17,6 @@ from transom.errors import (
     NetworkFailed,
     ProviderError,
     RateLimited,
-    ReplyError,
     RequestRefused,
 )
 from transom.llm import (
@@ -31,16 +31,16 @@ from transom.llm import (
     ScriptedProvider,
     Text,
     Tier,
-    ToolCall,
     Window,
 )
 from transom.llm.limits import Bucket, Limits, Memory
 from transom.llm.reply import Usage
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
+from transom.llm.structured import schema_check
 from transom.telemetry import Telemetry, read_trace
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
-QUICK = RetryPolicy(attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
+QUICK = Retry(max_attempts=3, initial_delay=0.001, jitter=0, max_retry_after=0.02)
 
 
 def steady(*answers: object, bucket: Bucket | None = None) -> RetryingProvider:
@@ -59,7 +59,7 @@ async def test_a_chain_adds_the_causes_of_each_provider() -> None:
     first = RetryingProvider(ScriptedProvider({"p.seat": [NetworkFailed("cut")] * 3}, name="a"), QUICK)
     second = ScriptedProvider({"p.seat": [ProviderError("down")]}, name="b")
     with pytest.raises(ProviderError, match=r"^down \(before that: cut, 3 times\)$"):
-        await Chain((first, second)).complete(ASK)
+        await Chain((first, second)).answer(ASK)
 
 
 async def test_what_cannot_help_is_not_tried_again() -> None:
@@ -136,7 +136,7 @@ async def test_what_a_server_asks_one_to_wait_holds_up_all_who_share_its_bucket(
 async def test_what_a_server_asks_of_the_last_attempt_holds_up_the_next_run(
     failure: ProviderError, until: float | None
 ) -> None:
-    store, policy = Memory(), RetryPolicy(attempts=1, max_retry_after=30)
+    store, policy = Memory(), Retry(max_attempts=1, max_retry_after=30)
     bucket = Bucket("far", store=store, clock=lambda: 1_000.0)
     with pytest.raises(ProviderError, match=failure.what):
         await RetryingProvider(ScriptedProvider({"p.seat": [failure]}, name="far"), policy, bucket).complete(ASK)
@@ -160,7 +160,7 @@ async def test_what_was_given_up_counts_as_if_it_were_still_on_its_way(
     store = Memory()
     bucket = Bucket("far", Limits(tokens=100_000), store=store, grace=5, clock=lambda: 1_000.0)
     server = ScriptedProvider({"p.seat": [failure]}, name="far")
-    provider = RetryingProvider(server, RetryPolicy(attempts=1), bucket)
+    provider = RetryingProvider(server, Retry(max_attempts=1), bucket)
     with pytest.raises(ProviderError):
         await provider.complete(replace(ASK, settings=CallSettings(1_000 - provider.estimate_tokens(ASK))))
     state = store.get("buckets", "far")
@@ -174,7 +174,7 @@ async def test_a_local_block_reaches_neither_limits_nor_server() -> None:
     provider = RetryingProvider(server, QUICK, Bucket("far", Limits(requests=5), store=store))
     kept = Request("p.seat", Window((Block("log", "secret", egress="local"),)))
     with pytest.raises(EgressError, match="block log is marked local"):
-        await Chain((provider,)).complete(kept)
+        await Chain((provider,)).answer(kept)
     assert server.requests == []
     assert store.get("buckets", "far") is None
 
@@ -188,57 +188,18 @@ SCHEMA: dict[str, Json] = {
 STRICT = Request("p.seat", ASK.window, output=SCHEMA)
 
 
-async def test_an_answer_that_follows_its_schema_is_handed_on() -> None:
-    provider = ScriptedProvider({"p.seat": ['{"n": 1}']})
-    assert (await Chain((provider,)).complete(STRICT)).text == '{"n": 1}'
-    assert provider.requests == [STRICT]
-
-
-@pytest.mark.parametrize(
-    ("bad", "why"), [("no", "it is no JSON"), ('{"n": "x"}', r"$.n: 'x' is not"), ("{}", "'n' is")]
-)
-async def test_an_answer_that_does_not_is_mended_once(bad: str, why: str) -> None:
-    first = Reply((Text(bad),), usage=Usage(10, 2))
-    provider = ScriptedProvider({"p.seat": [first, Reply((Text('{"n": 2}'),), usage=Usage(20, 3))]})
-    heard: list[Delta] = []
-    reply = await Chain((provider,)).complete(STRICT, on_delta=heard.append)
-    assert (reply.text, reply.usage) == ('{"n": 2}', Usage(30, 5))
-    again = provider.requests[1]
-    assert why in again.window.text("answer_repair")
-    assert again.window.turns[-1].to_json()["parts"] == [{"kind": "text", "text": bad}]
-    assert any(isinstance(one, Again) for one in heard)
-
-
-async def test_a_second_wrong_answer_is_an_error_that_says_where() -> None:
-    provider = ScriptedProvider({"p.seat": ["no", '{"n": 1, "m": 2}', "never"]})
-    with pytest.raises(ReplyError, match=r"p\.seat: .*nor does its repair.*'m' was unexpected"):
-        await Chain((provider,)).complete(STRICT)
-    assert len(provider.requests) == 2
-
-
-@pytest.mark.parametrize("reply", [Reply((ToolCall("1", "t", {}),), "tool_calls"), Reply((Text("{"),), "length")])
-async def test_what_is_no_answer_is_not_held_to_the_schema(reply: Reply) -> None:
-    got = await Chain((ScriptedProvider({"p.seat": [reply]}),)).complete(STRICT)
-    assert (got.parts, got.stop) == (reply.parts, reply.stop)
-
-
 async def test_a_server_without_schemas_is_told_in_words() -> None:
     provider = ScriptedProvider({"p.seat": ['{"n": 1}']}, caps=Capabilities())
-    await Chain((provider,)).complete(STRICT)
+    await Chain((provider,)).answer(STRICT)
     assert '"required":["n"]' in provider.requests[0].window.text("answer_schema")
 
 
 @pytest.mark.parametrize(
-    ("schema", "why", "asked"),
-    [({"type": "nothing"}, "no JSON Schema", 0), ({"$ref": "http://127.0.0.1:9/x"}, "defs", 1)],
+    ("schema", "why"), [({"type": "nothing"}, "no JSON Schema"), ({"$ref": "http://127.0.0.1:9/x"}, "defs")]
 )
-async def test_a_schema_that_is_none_is_said_so_and_a_remote_one_is_not_fetched(
-    schema: dict[str, Json], why: str, asked: int
-) -> None:
-    provider = ScriptedProvider({"p.seat": ["{}", "{}"]})
+def test_a_schema_that_is_none_is_said_so_and_a_remote_one_is_not_fetched(schema: dict[str, Json], why: str) -> None:
     with pytest.raises(InputError, match=f"the schema of the answer: .*{why}"):
-        await Chain((provider,)).complete(replace(STRICT, output=schema))
-    assert len(provider.requests) == asked
+        schema_check(schema)({})
 
 
 def test_a_request_for_free_text_keeps_its_digest() -> None:

@@ -22,7 +22,7 @@ async def ask(stage: Stage, role: Role, name: str, text: str) -> str:
 async def put(stage: Stage, request: Request, role: Role) -> Reply:
     """Ask with a request as it is, behind a message of its own."""
     await stage.append("user_message", "main", {"text": None, "fingerprint": request.digest})
-    return (await stage.ask(request, role)).reply
+    return (await stage.ask(request, role))[0]
 
 
 async def first(stage: Stage, source: str) -> str:

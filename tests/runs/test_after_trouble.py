@@ -217,7 +217,7 @@ async def test_egress_is_guarded_for_every_provider_of_a_chain() -> None:
     far = ScriptedProvider(lambda request: "seen", name="far", local=False)
     request = Request(FIRST.name, Window((*FIRST.prompt, Block("source", "secret", egress="local"))))
     with pytest.raises(EgressError, match="far"):
-        await Chain((near, far)).complete(request)
+        await Chain((near, far)).answer(request)
     assert far.requests == []
 
 

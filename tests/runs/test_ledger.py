@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from transom.canonical import Json
 from transom.errors import StoreError
 from transom.runs.conversation import key_of
 from transom.runs.event_log import EventLog
@@ -48,6 +47,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "marked": {**WHERE, "at": 0, "mark": {"milestone": "m"}},
     "paused": {"stage": "s", "reason": "why"},
     "failed": {"stage": "t", "attempt": 1, "error": "because"},
+    "writing": {"stage": "s", "output": "", "file": "s.md"},
     "done": {"stage": "s", "attempt": 1, "fingerprint": "f", "deletions": 0, **DONE},
 }
 
@@ -86,6 +86,7 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]
 
+    (tmp_path / "s.md").write_text("text")
     records, ledger = await in_one_commit(tmp_path, work)
     assert [record.kind for record in records] == ["nodes", "nodes", "marked", *BESIDE]
     assert ledger.state == fold(records)
@@ -94,8 +95,6 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
     assert [mark.milestone for _, mark in marks] == ["cancelled", "m"]
     stops = [json.loads(path.read_text()) for path in sorted((tmp_path / "error_logs").iterdir())]
     assert [one["stage"] for one in stops] == ["s", "t"]
-    (tmp_path / "s.md").write_text("text")
-    ledger.shelve("s", tmp_path / "s.md", "")
     assert json.loads((tmp_path / "checkpoint_latest.json").read_text())["checkpoint_id"].endswith("_1")
 
 
@@ -111,37 +110,3 @@ async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_pa
         await ledger.append("marked", {**WHERE, "at": 1, "mark": {}})
         assert ledger.state == fold(store.read("r"))
         assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]
-
-
-class Late(SqliteStore):
-    """Who appends to `slow` hears later than others that it is written."""
-
-    async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
-        number = await super().append(stream, kind, data, sync=sync)
-        if isinstance(data, dict) and data["conversation"] == "slow":
-            await asyncio.sleep(0.01)
-        return number
-
-
-@pytest.mark.parametrize("cancelled", [None, "slow", "quick"])
-async def test_the_state_has_the_order_of_the_journal_whoever_hears_first_that_it_is_written(
-    cancelled: str | None, tmp_path: Path
-) -> None:
-    names = ["slow", "quick", "third"]
-    async with Late.open(tmp_path / "s.db") as store:
-        ledger = EventLog(store, "r", tmp_path)
-        tells = {
-            name: asyncio.create_task(
-                ledger.append("user_message", {**WHERE, "conversation": name, "text": name, "fingerprint": "f"})
-            )
-            for name in names
-        }
-        await asyncio.sleep(0.005)
-        if cancelled:
-            tells[cancelled].cancel()
-        done = await asyncio.gather(*tells.values(), return_exceptions=True)
-        records = store.read("r")
-    assert [isinstance(one, asyncio.CancelledError) for one in done] == [name == cancelled for name in names]
-    found = [[key.conversation for key in state.conversations] for state in (ledger.state, fold(records))]
-    assert found == [names, names]
-    assert ledger.state == fold(records)

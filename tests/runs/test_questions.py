@@ -132,7 +132,7 @@ def test_the_command_that_is_shown_answers(
     with pytest.raises(Paused) as caught:
         asyncio.run(life(tmp_path, which))
     run = caught.value.run_id
-    assert "asks: Which feature is meant?" in shown(capsys, "runs", "show", run)
+    assert "waits for: Which feature is meant?" in shown(capsys, "runs", "show", run)
     assert "Checkout | Search" in shown(capsys, "waiting")
     assert shown(capsys, "answer", run, "--choose", "1").startswith("1 Which feature is meant?; ")
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Checkout")

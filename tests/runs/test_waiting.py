@@ -9,7 +9,7 @@ import pytest
 from transom.errors import InputError
 from transom.llm import ToolCall
 from transom.runs.journal import RunState, apply
-from transom.runs.questions import APPROVAL, BEGUN, Choice, Wanted, chosen, how_to_answer_call, in_full, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer_call, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})
@@ -24,7 +24,7 @@ def state(*choices: Choice) -> RunState:
 
 
 def test_what_is_local_is_in_no_error() -> None:
-    local = [of_call(APPROVAL, KEY, Wanted(CALL, "local"), digit * 64) for digit in "12"]
+    local = [of_call(APPROVAL, KEY, CALL, digit * 64, "local") for digit in "12"]
     with pytest.raises(
         InputError, match=r"--question 11111111: wire\(\.\.\.\); --question 22222222: wire\(\.\.\.\)"
     ) as error:
@@ -34,7 +34,7 @@ def test_what_is_local_is_in_no_error() -> None:
 
 
 def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
-    calls = [of_call(kind, KEY, Wanted(CALL), digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))]
+    calls = [of_call(kind, KEY, CALL, digit * 64) for kind, digit in ((APPROVAL, "1"), (BEGUN, "2"))]
     found = state(FILE, *calls)
     with pytest.raises(InputError, match=r"3 answers are waited for: .*--question s: its file"):
         chosen("run", found.waiting, "s")
@@ -48,17 +48,7 @@ def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:
 
 
 def test_two_calls_whose_fingerprints_begin_alike_are_told_apart_by_more_of_them() -> None:
-    alike = [of_call(APPROVAL, KEY, Wanted(CALL), "1" * 8 + digit * 56) for digit in "23"]
+    alike = [of_call(APPROVAL, KEY, CALL, "1" * 8 + digit * 56) for digit in "23"]
     with pytest.raises(InputError, match=r"--question 111111112: .*--question 111111113: "):
         chosen("run", state(*alike).waiting, "1" * 8)
     assert chosen("run", state(*alike).waiting, "1" * 8 + "3") == alike[1]
-
-
-def test_older_journals_say_less_of_what_waits() -> None:
-    begun = [{"stage": "s", "fingerprint": digit * 64, "edited": ""} for digit in "12"]
-    found = state(*begun)
-    with pytest.raises(InputError, match=r"2 answers .*--question 11111111: a call that was begun"):
-        chosen("run", found.waiting, None)
-    apply(found, "tool_result", {**KEY, "outcome": {"result": {}}})
-    apply(found, "decided", {**begun[0], "answer": "keep"})
-    assert chosen("run", found.waiting, None) == begun[1]

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from transom.learning import InsightCategory, Playbook, SessionState, TaskType
-from transom.learning.sessions import SESSION
+from transom.learning.session import SESSION
 from transom.telemetry import keys
 
 BASE = "/api/context"

@@ -39,8 +39,8 @@ def test_a_v6_epic_takes_each_story_from_its_file_or_from_the_page_of_epics_and_
     first, second = backlog.stories
     assert (first.id, first.key, first.status) == ("2.1", "2-1-count-visitors", "ready")
     assert first.goal.startswith("As a shop owner, I want a counter")
-    assert first.criteria[0].text == "Given an empty log, when I ask for the count, then it is 0"
-    assert first.criteria[1].text.endswith("then it is 3")
+    assert first.criteria[0] == "Given an empty log, when I ask for the count, then it is 0"
+    assert first.criteria[1].endswith("then it is 3")
     assert [(task.done, task.criteria) for task in first.tasks] == [(False, (1, 2)), (True, ()), (False, (2,))]
     assert (first.creates, first.changes) == (("shop/counter.py",), ("shop/__init__.py",))
     assert first.allowed == ()  # such tables are seldom complete
@@ -83,19 +83,19 @@ def test_a_story_without_file_and_a_file_without_row_are_drift_that_nobody_settl
 
 def test_a_status_is_written_into_its_line_alone_whatever_the_format_and_the_line_ends(tmp_path: Path) -> None:
     sheet = put(tmp_path, s=pages.SPRINT) / "s"
-    assert set_sprint_status(sheet, "2-2-print-a-report", "done")
-    assert sheet.read_text() == pages.SPRINT.replace("'backlog'", "'done'")
-    assert not set_sprint_status(sheet, "2-2-print-a-report", "done")
+    for _ in range(2):
+        set_sprint_status(sheet, "2-2-print-a-report", "done")
+        assert sheet.read_text() == pages.SPRINT.replace("'backlog'", "'done'")
     with pytest.raises(InputError, match="has no story 9-9-x"):
         set_sprint_status(sheet, "9-9-x", "done")
     old = tmp_path / "3.2.story.md"
     old.write_bytes(pages.V4_STORY.replace("\n", "\r\n").encode())
-    assert set_story_status(old, "done")
+    set_story_status(old, "done")
     assert old.read_bytes() == pages.V4_STORY.replace("Draft", "Done").replace("\n", "\r\n").encode()
     spec = (
         put(tmp_path, spec="---\ntitle: 'X'\nstatus: 'in-progress' # a | b\n---\n\n## Intent\n\nstatus: no\n") / "spec"
     )
-    assert set_story_status(spec, "done")
+    set_story_status(spec, "done")
     assert "\nstatus: 'done' # a | b\n" in spec.read_text() and "\nstatus: no\n" in spec.read_text()
     with pytest.raises(InputError, match="no status line"):
         set_story_status(put(tmp_path, other="# Story 1.1: X\n\ntext\n") / "other", "done")
@@ -119,7 +119,7 @@ def test_the_other_formats(tmp_path: Path) -> None:
     assert (only.id, only.status, only.owns_file) == ("3.2", "backlog", True)
     put(tmp_path / "d", docs__epics_dot_md=pages.EPICS)
     counted, printed = find_backlog(tmp_path / "d", "Epic 2").stories
-    assert [one.text for one in counted.criteria] == [
+    assert list(counted.criteria) == [
         "Given an empty log When I ask Then it is 0",
         "Given three visits When I ask Then it is 3 And the day is named",
     ]
@@ -133,7 +133,7 @@ def test_a_page_without_colons_and_with_numbered_lines_is_read_as_well(tmp_path:
     put(tmp_path, **{"docs__prd__epic-3-closing.md": text + criteria})
     (story,) = find_backlog(tmp_path, "epic-3").stories
     assert (story.title, story.goal) == ("Close the shop", "As a clerk, I want to close, so that I sleep.")
-    assert [one.text for one in story.criteria] == ["Closing twice fails", "It says why"]
+    assert list(story.criteria) == ["Closing twice fails", "It says why"]
 
 
 def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_done(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_don
         setup, sort, drag, polish = find_backlog(tmp_path, name).stories
     assert [one.id for one in (setup, sort, drag, polish)] == ["phase-1", "US1", "US2", "phase-4"]
     assert (setup.status, sort.depends_on, polish.depends_on) == ("done", ("phase-1",), ("phase-1", "US1", "US2"))
-    assert [one.text for one in sort.criteria] == ["three albums come back sorted by date"]
+    assert list(sort.criteria) == ["three albums come back sorted by date"]
     assert (drag.goal, len(drag.criteria)) == ("Somebody drags an album to another place.", 1)
     assert sort.touches == {"tests/test_sort.py", "src/albums/sort.py"}
     path = tmp_path / "specs/001-albums/tasks.md"
-    assert tick_tasks(path, sort)
+    tick_tasks(path, sort)
     assert path.read_text() == pages.TASKS.replace("[ ] T002", "[x] T002").replace("[ ] T003", "[x] T003")
 
 
@@ -159,7 +159,7 @@ def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_don
         (pages.LIST.replace("  spec_checkpoint: true", "  status: done"), ":6: a story in this list has no status"),
         (pages.LIST.replace("  title: Limit the rate\n", ""), "the story 1 has no title"),
         (pages.EPIC.replace("[story-1]", "[story-9]"), "story-2 waits for story-9, which is no story here"),
-        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1 waits for itself"),
+        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1, story-2 wait for each other"),
         ("epic_id: x\n", "holds no stories"),
         ("- 1\n", "a story is a mapping"),
         ("", "is empty"),
@@ -197,7 +197,7 @@ def test_other_headings_folders_and_line_ends_are_read_as_well(tmp_path: Path, f
     for epic in ("epic-1", "1", file, file.rpartition("/")[0]):
         (story,) = find_backlog(tmp_path, epic).stories
         assert (story.id, story.title, story.goal) == ("1.1", "Subtraction", "As a clerk I subtract.")
-        assert [one.text for one in story.criteria] == ["5 minus 3 is 2", "A text is refused"]
+        assert list(story.criteria) == ["5 minus 3 is 2", "A text is refused"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -208,10 +208,10 @@ def test_a_status_in_the_front_matter_is_read_and_written(tmp_path: Path, end: s
     path.write_bytes(text.replace("\n", end).encode())
     (story,) = find_backlog(tmp_path, "1").stories
     assert (story.title, story.status, len(story.criteria)) == ("Sums", "ready", 2)
-    assert set_story_status(path, "done")
+    set_story_status(path, "done")
     assert path.read_bytes() == text.replace("status: ready", "status: done").replace("\n", end).encode()
     path.write_text(text.replace("status: ready", "status: 'in progress'"))
-    assert set_story_status(path, "done")
+    set_story_status(path, "done")
     assert path.read_text() == text.replace("status: ready", "status: 'done'")
 
 

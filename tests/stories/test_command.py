@@ -111,7 +111,7 @@ def test_status_shows_drift_and_settles_it_on_request(tmp_path: Path, capsys: An
 async def test_the_demonstration_leaves_merged_work_and_passing_tests(tmp_path: Path) -> None:
     session = Session.start(Options(quiet=True), cwd=tmp_path, environ={})
     for _ in range(2):
-        result = await demo(session, EXAMPLE)
+        result = await demo(session, EXAMPLE.parent)
         assert [story.status for story in result.stories] == ["done", "blocked", "done"]
     project = tmp_path / ".transom" / "till" / "project"
     assert git(project, "log", "--first-parent", "--format=%s").count("Merge story") == 2

@@ -13,6 +13,7 @@ import pytest
 from tests.forked import attempt
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from tests.stories.worlds import World
+from transom.config.model import StoriesSettings
 from transom.formats.yaml_files import load_yaml
 from transom.stories.shared import StorySettings
 
@@ -48,7 +49,7 @@ def agent(folder: Path, project: Path, course: str) -> tuple[str, ...]:
 def world(folder: Path, course: str, **settings: Any) -> World:
     project = make_project(folder)
     kinds: Any = {"sm": "rules", "po": "rules", "dev": "command", "qa": "rules"}
-    told = StorySettings(kinds, OPENLY, attempts=settings.pop("attempts", 1), **settings)
+    told = StorySettings(kinds, OPENLY, StoriesSettings(**{"attempts": 1, **settings}))
     return World(project, folder / "w", settings=told, command=agent(folder, project, course))
 
 

@@ -13,18 +13,21 @@ from tests.stories import pages
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
+from transom.config.model import StoriesSettings
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
 from transom.stories.epic import open_project, plan
-from transom.stories.shared import StorySettings, project_tools
+from transom.stories.shared import StorySettings
 from transom.stories.workers import Kind
 
 STORY = "docs/epics/epic-1/stories.yaml"
 
 
 def replayed(folder: Path, **settings: Any) -> World:
-    return World(make_project(folder), folder / "w", settings=StorySettings(REPLAY, OPENLY, **settings))
+    return World(
+        make_project(folder), folder / "w", settings=StorySettings(REPLAY, OPENLY, StoriesSettings(**settings))
+    )
 
 
 def states(result: Any) -> dict[str, str]:
@@ -240,7 +243,6 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
     turns = [Reply(tuple(calls), "tool_calls"), Reply((Text((EXAMPLE / "replies/story-1/dev-1.txt").read_text()),))]
     judged = Reply((Text("SUMMARY: both criteria are met\nDECISION: PASS"),))
     at.model = ScriptedProvider({"stories.dev": turns, "stories.qa": [judged]})
-    at.tools = project_tools(OPENLY, at.project)
     (story,) = (await at.go("story-1")).stories
     assert story.status == "done", story
     asked: Request = at.model.requests[0]
@@ -265,8 +267,8 @@ async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_
     dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text()
     looks = [Reply((ToolCall(str(n), "list_files", {}),), "tool_calls", Usage(100, 50)) for n in range(4)]
     kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
-    told = StorySettings(kinds, OPENLY, tokens=1500, turns=2, attempts=1)
-    at = World(make_project(tmp_path), tmp_path / "w", settings=told, tools=project_tools(OPENLY, tmp_path))
+    told = StorySettings(kinds, OPENLY, StoriesSettings(max_tokens=1500, max_turns=2, attempts=1))
+    at = World(make_project(tmp_path), tmp_path / "w", settings=told)
     at.model = ScriptedProvider({"stories.dev": [*looks, Reply((Text(dev),))]})
     for question, reason, asked in (
         ("", "story-1 used its 1500 tokens; may it go on?", 2),

@@ -1,27 +1,23 @@
 from __future__ import annotations
 
-from itertools import count
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from transom.config.model import HandoffSettings
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
-from transom.stories.handoff import HandoffLimits, StoryHandoff
+from transom.stories.handoff import StoryHandoff
 
 
-def ticking() -> Any:
-    seconds = count()
-    return lambda: f"2025-11-12T10:30:{next(seconds):02}"
-
-
-def test_the_file_has_the_shape_of_its_design_and_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_the_file_has_the_shape_of_its_design(tmp_path: Path) -> None:
     path = tmp_path / "handoffs" / "story-1.1.yaml"
-    handoff = StoryHandoff("story-1.1", path, clock=ticking())
-    handoff.add_stage_summary("sm", "Story drafted")
-    handoff.add_stage_summary("po", "All clear", "APPROVED")
-    handoff.add_file_modified("docs/a.md", "created")
+    handoff = StoryHandoff("story-1.1", path, created_at="2025-11-12T10:30:00")
+    handoff.add_stage_summary("sm", "Story drafted", at="2025-11-12T10:30:01")
+    handoff.add_stage_summary("po", "All clear", "APPROVED", at="2025-11-12T10:30:02")
+    handoff.add_file_modified("docs/a.md", "created", at="2025-11-12T10:30:03")
     handoff.save()
     assert load_yaml(path).data == {
         "story_id": "story-1.1",
@@ -34,15 +30,14 @@ def test_the_file_has_the_shape_of_its_design_and_comes_back_as_it_was(tmp_path:
         "decisions": [{"stage": "po", "decision": "APPROVED", "timestamp": "2025-11-12T10:30:02"}],
         "blockers": [],
     }
-    again = StoryHandoff.load(path)
-    assert again.to_dict() == handoff.to_dict()
-    again.add_stage_summary("po", "No: AC 2", "BLOCKED", at="2025-11-12T11:00:00")
-    assert again.validate_po_decision() == (True, "BLOCKED")
-    assert [one["decision"] for one in again.decisions] == ["APPROVED", "BLOCKED"]
+    handoff.add_stage_summary("po", "No: AC 2", "BLOCKED")
+    assert handoff.validate_po_decision() == (True, "BLOCKED")
+    assert [one["decision"] for one in handoff.decisions] == ["APPROVED", "BLOCKED"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", handoff.stages["po"]["timestamp"])
 
 
 def test_each_stage_sees_only_what_it_is_to_see_and_every_cut_is_recorded() -> None:
-    handoff = StoryHandoff("s", clock=ticking())
+    handoff = StoryHandoff("s")
     handoff.set_acceptance_criteria([f"criterion {n}" for n in range(13)])
     handoff.add_stage_summary("sm", "s" * 2500)
     handoff.add_stage_summary("po", "p" * 600, "APPROVED")
@@ -72,7 +67,7 @@ def test_each_stage_sees_only_what_it_is_to_see_and_every_cut_is_recorded() -> N
 
 
 def test_limits_are_settings_and_a_file_that_is_touched_again_stands_once() -> None:
-    handoff = StoryHandoff("s", limits=HandoffLimits(summary=10, files=2, passed_on=4), clock=ticking())
+    handoff = StoryHandoff("s", limits=HandoffSettings(max_summary_length=10, max_files_tracked=2, summary_passed_on=4))
     handoff.add_stage_summary("sm", "0123456789ab")
     assert handoff.stages["sm"]["summary"] == "012345678…"
     assert handoff.get_context_for_stage("po") == {"sm_summary": "012…"}
@@ -105,11 +100,12 @@ def test_a_decision_of_po_counts_only_where_both_places_have_it(stages: Any, dec
 def test_retention_says_which_files_of_finished_stories_stay(tmp_path: Path) -> None:
     def finished(folder: str, retention: str, *, stories: int = 1, blocked: bool = False) -> tuple[int, list[str]]:
         for number in range(stories):
-            handoff = StoryHandoff(f"s{number}", tmp_path / folder / f"s{number}.yaml")
+            path, limits = tmp_path / folder / f"s{number}.yaml", HandoffSettings(retention=retention)
+            handoff = StoryHandoff(f"s{number}", path, limits=limits)
             if blocked:
                 handoff.add_blocker("no credentials", "po")
             handoff.save()
-            handoff.cleanup(retention)
+            handoff.cleanup()
         left = sorted(path.name[:2] for path in (tmp_path / folder / "archive").glob("*.yaml"))
         return len(list((tmp_path / folder).glob("*.yaml"))), left
 
@@ -118,12 +114,3 @@ def test_retention_says_which_files_of_finished_stories_stay(tmp_path: Path) -> 
     assert finished("c", "keep:2", stories=4) == (0, ["s2", "s3"])
     assert finished("d", "failed") == (0, [])
     assert finished("e", "failed", blocked=True) == (0, ["s0"])
-
-
-@pytest.mark.parametrize(
-    "text", ["[]\n", "story_id: 1\n", "story_id: s\nstages: []\n", "story_id: s\ndecisions: [x]\n"]
-)
-def test_a_damaged_file_is_one_clear_line(tmp_path: Path, text: str) -> None:
-    (tmp_path / "h.yaml").write_text(text)
-    with pytest.raises(InputError, match=r"h\.yaml"):
-        StoryHandoff.load(tmp_path / "h.yaml")

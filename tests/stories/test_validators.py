@@ -8,7 +8,7 @@ import pytest
 from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply, references
 from transom.stories.handoff import StoryHandoff
-from transom.stories.story import Criterion, Story
+from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
 from transom.stories.validators import AgentValidator
 
@@ -75,7 +75,7 @@ STORY = Story(
     title="Add",
     text="# Story 1: Add\n",
     goal="As a clerk, I want sums",
-    criteria=(Criterion(number=1, text="add(2, 2) is exactly 4"),),
+    criteria=("add(2, 2) is exactly 4",),
 )
 
 
@@ -87,7 +87,7 @@ STORY = Story(
         (STORY.model_copy(update={"text": "# Story 1\n\nAs a {{role}}, I want sums"}), ":3: {{role}} is not filled in"),
         (STORY.model_copy(update={"goal": ""}), "has no goal"),
         (STORY.model_copy(update={"criteria": ()}), "has no acceptance criterion"),
-        (STORY.model_copy(update={"criteria": (Criterion(number=1, text="Criteria 1"),)}), "can be tested"),
+        (STORY.model_copy(update={"criteria": ("Criteria 1",)}), "can be tested"),
         (STORY, ""),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
@@ -13,10 +13,10 @@ from transom.runs import Run, Workspace
 from transom.store import SqliteStore
 from transom.stories.backlog import find_backlog
 from transom.stories.epic import run_epic
+from transom.stories.git import Worktrees
 from transom.stories.results import EpicResult
-from transom.stories.shared import Epic, StorySettings, ToolMaker
+from transom.stories.shared import Epic, StorySettings
 from transom.stories.workers import CommandWorker, Kind, ReplayWorker, rules_worker, worker_chain
-from transom.stories.worktrees import Worktrees
 
 REPLAY: dict[str, Kind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
 
@@ -32,7 +32,6 @@ class World:
     replies: Path = EXAMPLE / "replies"
     command: tuple[str, ...] = ()
     answers: dict[str, str] = field(default_factory=dict)
-    tools: ToolMaker | None = None
     playbook: Playbook | None = None
     model: ScriptedProvider | None = None
     after_append: Callable[[int], None] | None = None
@@ -48,14 +47,11 @@ class World:
             places = Worktrees(run.folder / "worktrees", self.project)
             run.chain = worker_chain(run.chain, self.settings.kinds, self.makers(places))
             run.progress = self.said.append
-            rules = replace(self.settings.rules, backlog=tuple({one.source for one in backlog.stories}))
-            settings = replace(self.settings, rules=rules)
             async with run:
                 for name, answer in self.answers.items():
                     await run.decide(answer, name, by="Ada")
-                return await run_epic(
-                    Epic(run, self.project, backlog, settings, places, self.tools, self.playbook), story
-                )
+                epic = Epic(run, self.project, backlog, self.settings, places, self.playbook)
+                return await run_epic(epic, story)
 
     def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:
         command = CommandWorker(places, argv=self.command) if self.command else None

@@ -9,12 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transom.studies.advice import FileAdvice, FileRows
 from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis, load_taxonomy
-from transom.studies.guide import Guide
-from transom.studies.hooks import Hooks
 from transom.studies.runner import StudyRunner
-from transom.studies.solver import Solved, make_solver
+from transom.studies.solver import Solved
 from transom.studies.study import JobLimits, Number, Study, load_study
 
 TAXONOMY = load_taxonomy()
@@ -62,10 +59,7 @@ def write_study(folder: Path, name: str = "plate", trials: int = 12, length: flo
 
 def runner(folder: Path, path: Path, **given: Any) -> StudyRunner:
     """A runner whose study's folder and advice are below `folder`."""
-    study = load_study(path)
-    guide = Guide(study, FileAdvice(folder / "studies"), FileRows(folder / "studies"))
-    solver = make_solver(study, TAXONOMY)
-    return StudyRunner(study, folder / "studies" / study.study, solver, guide, TAXONOMY, Hooks(study), **given)
+    return StudyRunner(load_study(path), folder / "studies", **given)
 
 
 COMMAND = """study: slow

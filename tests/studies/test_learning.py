@@ -14,7 +14,7 @@ from optuna.storages import InMemoryStorage
 
 from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
-from transom.studies.advice import DESIGN, NUMERICS, RULE, FileAdvice, FileRows, Insight, active_rules
+from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
 from transom.studies.runner import StudyRunner
@@ -97,7 +97,7 @@ def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Pa
     stored = {one.number: one for one in second._optuna.trials}
     assert all(stored[trial.number].state.name == "COMPLETE" for trial in rejected)
     assert all(stored[trial.number].constraints["solved"] > 0 for trial in rejected)
-    known = {one.id: one for one in FileAdvice(tmp_path / "studies").insights("plates")}
+    known = {one.id: one for one in Advice(tmp_path / "studies").insights("plates")}
     assert sum(one.helpful + one.harmful for one in known.values() if one.kind == RULE) == sum(
         len(trial.audit) for trial in audited
     )
@@ -107,7 +107,7 @@ def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Pa
 
 
 def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_ends_it(tmp_path: Path) -> None:
-    advice = FileAdvice(tmp_path / "studies")
+    advice = Advice(tmp_path / "studies")
     wrong = Rule((Condition("hole / width", False, 0.3),), "mesh_error", 40, 40)
     rule_id = advice.add(Insight("plates", RULE, wrong.sentence, wrong.to_data()))
     audits = "learning: {audit: 0.5}\n"
@@ -116,7 +116,7 @@ def test_a_rule_that_is_wrong_loses_its_standing_unless_it_is_pinned_and_a_veto_
     conclude(first)
     (left,) = [one for one in advice.insights("plates") if one.id == rule_id]
     assert (left.helpful, left.harmful >= 4) == (0, True)
-    assert rule_id not in {rule.id for rule in active_rules(advice.insights("plates"))}
+    assert not left.acts
     pinned = made(tmp_path, "second", more=f"learning: {{pin: [{rule_id}]}}\n")
     assert rule_id in {rule.id for rule in pinned.guide.rules}
     vetoed = made(tmp_path, "third", more=f"learning: {{veto: [{rule_id}]}}\n")
@@ -139,7 +139,7 @@ def test_designs_that_exploit_a_coarse_mesh_are_reported_and_the_next_study_keep
 
 
 def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Path) -> None:
-    store = FileAdvice(tmp_path)
+    store = Advice(tmp_path)
     assert store.add(Insight("s", DESIGN, "a design", {"key": "a"})) == "str-00001"
     assert store.add(Insight("s", DESIGN, "the design again", {"key": "a"})) == "str-00001"
     children = []
@@ -147,7 +147,7 @@ def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Pa
         child = os.fork()
         if not child:
             for number in range(100):
-                FileAdvice(tmp_path).outcome("str-00001", helpful=True, source=f"{name}/{number}")
+                Advice(tmp_path).outcome("str-00001", helpful=True, source=f"{name}/{number}")
             os._exit(0)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
@@ -161,7 +161,7 @@ def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Pa
 
 
 def test_rows_of_a_study_that_is_run_again_take_the_place_of_its_old_ones(tmp_path: Path) -> None:
-    rows = FileRows(tmp_path)
+    rows = Advice(tmp_path)
     rows.keep("s", "one", [Row({"a": 1.0}, None)])
     rows.keep("s", "two", [Row({"a": 2.0}, "crash")])
     rows.keep("s", "one", [Row({"a": 3.0}, None)])
@@ -174,4 +174,4 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     trials = one.run()
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
     assert counts(trials)["complete"] == 10 and counts(trials)["pruned"] > 0
-    assert Guide(one.study, one.guide.advice, one.guide.rows).rules == []
+    assert Guide(one.study, one.guide.advice).rules == []

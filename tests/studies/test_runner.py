@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
@@ -26,7 +27,7 @@ from transom.studies.failures import Diagnosis, Evidence, diagnosis
 from transom.studies.runner import StudyStopped
 from transom.studies.solver import Solved
 from transom.studies.storage import FileLock
-from transom.studies.trials import counts, failures
+from transom.studies.trials import better, counts, failures, front, ranked
 
 
 def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path) -> None:
@@ -41,8 +42,19 @@ def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path
     more = again.run(12)
     assert (counts(more)["total"], more[:8]) == (12, trials)
     assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
-    best = again.wanted.ranked(more)[0]
+    best = ranked(again.study, more)[0]
     assert best.feasible and best.outputs["stress"] <= 100
+
+
+def test_steps_from_the_best_design_reach_an_optimum_that_lies_on_a_constraint(tmp_path: Path) -> None:
+    optimum = 14 - math.pi * 2**2 / 100  # the smallest hole, and a width that just holds
+    gaps = []
+    for name, more in (("with", ""), ("without", "sampler: {seed: 1, steps: false}\n")):
+        path = write_study(tmp_path, name, trials=30)
+        path.write_text(path.read_text().replace("sampler: {seed: 1}\n", more or "sampler: {seed: 1}\n"))
+        made = runner(tmp_path, path, storage=InMemoryStorage())
+        gaps.append(ranked(made.study, made.run())[0].values[0] / optimum - 1)
+    assert 0 <= gaps[0] < 0.01 < gaps[1]
 
 
 def test_another_problem_under_the_same_name_is_refused(tmp_path: Path) -> None:
@@ -260,10 +272,10 @@ def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     )
     made = runner(tmp_path, path, storage=InMemoryStorage())
     trials = made.run()
-    front = made.wanted.front(trials)
-    assert len(front) > 1
-    for one in front:
-        assert not any(made.wanted.better(other.values, one.values) for other in trials if other.feasible)
+    found = front(made.study, trials)
+    assert len(found) > 1
+    for one in found:
+        assert not any(better(made.study, other, one) for other in trials if other.feasible)
     assert (
-        front == sorted(front, key=lambda trial: trial.values[0]) == sorted(front, key=lambda trial: -trial.values[1])
+        found == sorted(found, key=lambda trial: trial.values[0]) == sorted(found, key=lambda trial: -trial.values[1])
     )

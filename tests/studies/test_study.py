@@ -58,7 +58,11 @@ def test_a_study_is_read(tmp_path: Path) -> None:
         ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
         ("high: 40", "hihg: 40", r"did you mean high\?"),
-        ("2*hole + 3 <= width", "2*hole >= 100 * width", r":8: the space is infeasible: '2\*hole >= 100 \* width'"),
+        (
+            "2*hole + 3 <= width",
+            "2*hole >= 100 * width",
+            r":8: the space is infeasible: none of 4000 designs .* first of all '2\*hole >= 100 \* width'",
+        ),
         ("2*hole + 3 <= width", "2*hole + 3", r":8: require.0: .* compares nothing"),
         ("2*hole + 3 <= width", "2*radius <= width", r":8: require.0: there is no radius"),
         ("2*hole + 3 <= width", "__import__('os').system('x') < 1", r":8: .*may not stand in a formula"),

@@ -19,10 +19,12 @@ from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
 from transom.studies.hooks import Occasion
-from transom.studies.pipeline import OpenStudy, find_study, standing
+from transom.studies.pipeline import conclude, kept_study, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
+from transom.studies.runner import StudyRunner
 from transom.studies.study import load_study
+from transom.studies.verify import verify
 
 
 @pytest.fixture
@@ -119,26 +121,33 @@ def test_ctrl_c_ends_the_solvers_and_resume_goes_on(here: Path, capsys: pytest.C
     assert [row["kind"] for row in ran(capsys, "study", "export", "slow")] == ["solved"] * 6
 
 
+SEEN: list[Occasion] = []
+
+
 def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
-    more = "verify: {settings: {mesh: 0}, tolerance: 0.2}\n"
+    more = "verify: {settings: {mesh: 0}, tolerance: 0.2}\nhooks: {study_end: ['%s:see']}\n"
+    more = more.replace("%s", __name__)
     study = load_study(write_study(tmp_path, trials=14, more=more))
-    seen: list[Occasion] = []
-    opened = OpenStudy(study, tmp_path / "studies", hooks={"study_end": (seen.append,)})
-    trials = opened.solve()
-    verification = opened.verify(trials)
-    result = result_of(study, trials, verification, opened.conclude(trials, verification), opened.solver)
+    runner = StudyRunner(study, tmp_path / "studies")
+    trials = runner.run()
+    verification = verify(study, runner.solver, tmp_path / "verified", trials)
+    result = result_of(study, trials, verification, conclude(runner, trials, verification), runner.solver.by)
     assert result.best and result.best.verified and result.trials.total == 14
-    assert seen[0].summary == {"trials": 14, "insights_added": result.insights.added, "items_pruned": 0}
-    insights = opened.runner.guide.advice.insights("plates")
+    assert SEEN.pop().summary == {"trials": 14, "insights_added": result.insights.added, "items_pruned": 0}
+    insights = runner.guide.advice.insights("plates")
     said = report_text(study, result, insights, trials)
     assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
-    page = report_html(study, trials, result, insights, [])
+    page = report_html(study, trials, result, insights, {})
     assert page.count("<tr class=") == 14 and insights[0].content in html.unescape(page)
-    again, kept, standing_ = standing(find_study("plate", tmp_path / "studies"), tmp_path / "studies")
-    assert (again.study.problem, kept, standing_.best) == (study.problem, trials, result.best)
+    again = kept_study(study, tmp_path / "studies")
+    assert (again.trials(), standing(again).trials) == (trials, result.trials)
     table = list(csv.DictReader(as_csv(study, trials).splitlines()))
     rows = [json.loads(line) for line in as_jsonl(study, trials).splitlines()]
     assert [float(row["params.width"]) for row in table] == [row["params"]["width"] for row in rows]
+
+
+def see(occasion: Occasion) -> None:
+    SEEN.append(occasion)
 
 
 def test_the_shipped_studies_can_be_read(root: Path) -> None:

@@ -115,7 +115,7 @@ def test_an_address_that_no_request_can_have(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["http://m\u00fcnchen.example:4318", "http://[::1]:4318", " http://a:4318/x?y=%20\n"]
+    "address", ["http://xn--mnchen-3ya.example:4318", "http://[::1]:4318", " http://a:4318/x?y=%20\n"]
 )
 def test_an_address_that_one_can_have(address: str) -> None:
     where = destination(address, {})

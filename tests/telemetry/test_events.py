@@ -15,6 +15,7 @@ from tests.agent.helpers import SEAT, asks, look, tool
 from tests.telemetry.walked import walk
 from transom.agent import Agent, Home
 from transom.agent.call import RETRY, call
+from transom.config.hosted import Retry
 from transom.errors import NetworkFailed, ProviderError, RateLimited, ReplyError, TransomError
 from transom.llm import (
     AssistantMessage,
@@ -29,7 +30,7 @@ from transom.llm import (
     Window,
 )
 from transom.llm.egress import EgressPolicy
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.llm.unquoted import unquote
 from transom.telemetry import configure, read_trace
 
@@ -91,7 +92,7 @@ async def test_a_call_that_failed_is_an_error_and_one_that_is_made_again_a_warni
     configure("warning", tmp_path / "log")
     words = "the words of a prompt"
     down = [RateLimited(words, retryable=True), NetworkFailed(words, where="one:a"), NetworkFailed(words, where="two")]
-    policy = RetryPolicy(attempts=2, initial_delay=0.001)
+    policy = Retry(max_attempts=2, initial_delay=0.001)
     one = RetryingProvider(ScriptedProvider({SEAT.name: down[:2]}, name="one:a"), policy)
     two = ScriptedProvider({SEAT.name: down[2:]}, name="two")
     async with Agent(SEAT, provider=Chain((one, two)), at=Home(tmp_path / "w", "t")) as agent:
@@ -160,7 +161,7 @@ async def test_a_key_and_what_is_local_are_nowhere(
         return f"{LOCAL} at {at}"
 
     provider = ScriptedProvider(answer)
-    chain = Chain((RetryingProvider(provider, RetryPolicy(initial_delay=0.001)),))
+    chain = Chain((RetryingProvider(provider, Retry(initial_delay=0.001)),))
     role = replace(SEAT, name="t.seat")
     local = Block("extra", f"secret: {LOCAL}", egress="local")
     agent = Agent(role, provider=chain, tools=[tool(run, egress="local")], at=Home(tmp_path / "w", "t"))

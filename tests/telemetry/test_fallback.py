@@ -9,9 +9,10 @@ import pytest
 
 from tests.agent.helpers import SEAT
 from transom.agent import Agent, Home
+from transom.config.hosted import Retry
 from transom.errors import NetworkFailed, ProviderError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.telemetry import SpanRow, read_trace
 from transom.telemetry.stats import statistics
 
@@ -27,7 +28,7 @@ class Slow(ScriptedProvider):
 
 
 async def ask(root: Path, second: list[str | Exception]) -> list[SpanRow]:
-    once = RetryPolicy(attempts=1)
+    once = Retry(max_attempts=1)
     answers = [one if isinstance(one, Exception) else Reply((Text(one),)) for one in second]
     near = ScriptedProvider({SEAT.name: answers}, name="near:m2")
     chain = Chain((RetryingProvider(Slow({}, name="far:m1"), once), RetryingProvider(near, once)))

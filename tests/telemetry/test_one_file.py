@@ -1,4 +1,4 @@
-"""One trace, one file: after a kill, in a process that was forked, in many threads; and as another reader takes it."""
+"""One trace, one file: after a kill, in many threads; and as another reader takes it."""
 
 from __future__ import annotations
 
@@ -40,52 +40,6 @@ def test_a_run_killed_at_any_record_leaves_its_whole_tree_and_is_gone_on_with(tm
         assert [path] == list((work / "w" / "traces").iterdir()), "the resumed run is in the same file"
         assert len(unbroken(path)) > len(killed)
         assert [row.name.split()[0] for row in read_trace(path) if row.status == "open"] == under_way
-
-
-def test_a_process_that_was_forked_goes_on_beneath_the_span_it_was_forked_in(tmp_path: Path) -> None:
-    with Telemetry.open(tmp_path) as telemetry, telemetry.span("parent") as parent:
-        with telemetry.span("before"):
-            pass
-        child = os.fork()
-        if not child:
-            with telemetry.span("child"), telemetry.span("grandchild"):
-                pass
-            parent.__exit__(None, None, None)  # as when the stack unwinds: it is not the child's to end
-            os._exit(0)
-        with telemetry.span("beside"):
-            os.waitpid(child, 0)
-    path = tmp_path / f"{telemetry.trace_id}.jsonl"
-    unbroken(path)
-    rows = {row.span_id: row for row in read_trace(path)}
-    names = {row.name: rows[row.parent_id].name if row.parent_id else "" for row in rows.values()}
-    assert names == {
-        "parent": "",
-        "before": "parent",
-        "child": "parent",
-        "grandchild": "child",
-        "beside": "parent",
-    }
-    assert {row.status for row in rows.values()} == {"ok"}
-
-
-def test_what_a_process_and_one_that_was_forked_have_open_at_once_stands_side_by_side(tmp_path: Path) -> None:
-    telemetry = Telemetry.open(tmp_path)
-    for _ in range(2):
-        with telemetry.span("before"):  # leaves a place that is free
-            pass
-    begun, begin = os.pipe()
-    child = os.fork()
-    if not child:
-        telemetry.span("child").__enter__()
-        os.write(begin, b".")
-        os._exit(0)
-    assert os.read(begun, 1) == b"."
-    with telemetry.span("beside"):
-        os.waitpid(child, 0)
-        path = tmp_path / f"{telemetry.trace_id}.jsonl"
-        unbroken(path)
-        assert {row.name for row in read_trace(path) if row.status == "open"} == {"child", "beside"}
-    telemetry.close()
 
 
 @pytest.mark.slow

@@ -195,54 +195,6 @@ def test_a_collector_that_is_down_is_said_once_and_the_file_is_whole(
     assert said.endswith("they are in their files")
 
 
-@pytest.mark.slow
-def test_a_collector_that_is_busy_is_asked_again_and_one_that_refuses_is_not(
-    tmp_path: Path, collector: LocalServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    statuses = {"busy": [503, 200], "refuses": [400, 200]}
-
-    def answers(wire: Wire, seen: Seen) -> None:
-        if seen.path == "/v1/metrics":
-            return wire.answer(200, b"{}")
-        name = seen.body["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["name"]
-        return wire.answer(statuses[name].pop(0), b"{}")
-
-    collector.answer = answers
-    for name, times in (("busy", 2), ("refuses", 1)):
-        exporting = to(collector.url)
-        with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span(name):
-            pass
-        deadline = threading.Event()
-        for _ in range(GENEROUS * 10):
-            if len(statuses[name]) == 2 - times and not exporting._waiting and not exporting._given:
-                break
-            deadline.wait(0.1)
-        finish(exporting)
-        assert [span["name"] for span in sent(collector)].count(name) == times
-    assert ["status 503" in caplog.text, "status 400" in caplog.text] == [True, True]
-
-
-def test_more_than_can_be_kept_stays_in_the_file_alone(tmp_path: Path) -> None:
-    exporting = to(closed_port())
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for _ in range(9_000):
-            with telemetry.span("x"):
-                pass
-    assert len(exporting._given) + len(exporting._waiting) <= 2 * 8_192
-    assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 9_000
-    finish(exporting)
-
-
-def test_a_process_that_was_forked_sends_its_own_spans_alone(tmp_path: Path, collector: LocalServer) -> None:
-    exporting = to(collector.url)
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry, telemetry.span("around"):
-        with telemetry.span("before"):
-            pass
-        fork_and_finish(telemetry, exporting)
-    finish(exporting)
-    assert sorted(span["name"] for span in sent(collector)) == ["around", "before", "child"]
-
-
 @pytest.mark.parametrize(
     ("endpoint", "environ", "found"),
     [

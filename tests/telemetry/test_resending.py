@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -90,34 +88,7 @@ def test_what_waits_is_its_own_processes_to_send(
     assert [span["name"] for span in sent(collector)] == ["child", "before"]
 
 
-@pytest.mark.slow
-def test_what_a_forked_process_counts_is_what_it_did(tmp_path: Path, collector: LocalServer) -> None:
-    exporting = to(collector.url)
-    exporting.metrics.price = lambda who, tokens: 0.5
-    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
-    asked = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "gen_ai.request.model": "m"}
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for _ in range(3):
-            with telemetry.span("look", **told):
-                pass
-        until(lambda: bool([seen for seen in collector.seen if seen.path == "/v1/metrics"]))
-        collector.seen.clear()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-        if not child:
-            with telemetry.span("look", **told), telemetry.span("chat", **asked):
-                pass
-            finish(exporting)
-            os._exit(0)
-        os.waitpid(child, 0)
-    found = series(collector)
-    assert [point["count"] for point in found["transom.tool.duration"]] == ["1"]
-    assert [point["asDouble"] for point in found["transom.cost.usd"]] == [0.5], "it knows what calls cost, too"
-    finish(exporting)
-
-
-def test_what_is_too_much_is_counted_as_lost(
+def test_what_is_too_much_stays_in_its_file_alone(
     tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(otlp, "_MOST_WAITING", 10)
@@ -125,14 +96,13 @@ def test_what_is_too_much_is_counted_as_lost(
     collector.answer = lambda wire, seen: wire.answer(503, b"{}")
     exporting = to(collector.url)
     with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for lost in (15, 30):  # of what is given; and of what waits, once that is full
+        for _ in range(2):  # of what is given; and of what waits, once that is full
             for _ in range(25):
                 with telemetry.span("x"):
                     pass
-            assert (len(exporting._given), exporting.lost) == (10, lost)
+            assert len(exporting._given) == 10
             exporting._take()
             assert (len(exporting._given), len(exporting._waiting)) == (0, 10)
-    assert exporting.lost == 40
     finish(exporting)
     assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 50
 

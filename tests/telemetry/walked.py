@@ -8,10 +8,11 @@ from typing import Any
 
 from tests.agent.helpers import SEAT, asks, look, tool
 from transom.agent import RETRY, Agent, call
+from transom.config.hosted import Retry
 from transom.context import Compaction, WindowBudget
 from transom.errors import ProviderError, RateLimited
 from transom.llm import Block, CallSettings, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, Usage
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.telemetry import SpanRow, read_trace
 
@@ -64,7 +65,7 @@ async def walk(root: Path) -> tuple[Run, list[SpanRow]]:
     """The run, closed, and its spans."""
     workspace = Workspace.at(root / ".transom")
     provider = ScriptedProvider(Answers(), name=MODEL)
-    chain = Chain((RetryingProvider(provider, RetryPolicy(initial_delay=0.01)),))
+    chain = Chain((RetryingProvider(provider, Retry(initial_delay=0.01)),))
     async with workspace.open_store() as store:
         opened = Run.open("test", {}, name="x", workspace=workspace, store=store, chain=chain)
         async with await opened as run:

@@ -13,12 +13,10 @@ NAMES = {
     "clash": ["read.file", "read_file"],
     "long": ["a" * 64 + "b", "a" * 64 + "c"],
     "remote": ["good", "far"],
-    "around": ["good"],
     "endless": ["good"],
     "late": ["good"],
     "tells": ["good"],
     "parts": ["good"],
-    "nameless": ["good", ""],
 }
 KEY = os.environ.get("ODD_TOKEN", "")
 TELLS: dict[str, Any] = {
@@ -48,7 +46,7 @@ async def serve(way: str) -> None:
             )
             for name in NAMES[way]
         ]
-        more = {"around": "one", "endless": str(next(cursors))}.get(way)
+        more = str(next(cursors)) if way == "endless" else None
         return types.ListToolsResult(tools=tools, next_cursor=more)
 
     async def called(ctx: Any, params: Any) -> Any:

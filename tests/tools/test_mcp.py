@@ -26,8 +26,7 @@ from transom.agent import Agent
 from transom.errors import ApprovalNeeded, ToolError
 from transom.llm import ToolCall, ToolResults, render
 from transom.tools import ToolLimits
-from transom.tools.mcp import McpServer
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import McpServer, ToolTerms
 
 SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
 
@@ -226,21 +225,20 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
             assert {(tool.trust, tool.egress) for tool in server.tools} == {("untrusted", "any")}
             return {tool.name: (tool.effect, tool.needs_approval, tool.fresh) for tool in server.tools}
 
-    plain, pure = ("unknown", False, True), ("pure", True, False)
+    plain, pure = ("unknown", False, True), ("pure", True, True)
     assert await of() == {"look": plain, "fail": plain, "hang": plain}
-    assert await of(effect={"look": "pure"}, needs_approval={"look"}, fresh={"fail", "hang"}) == {
+    assert await of(effect={"look": "pure"}, needs_approval={"look"}) == {
         "look": pure,
         "fail": plain,
         "hang": plain,
     }
-    assert await of(effect="pure", needs_approval=True, fresh=False, only={"look", "fail"}) == {
+    assert await of(effect="pure", needs_approval=True, only={"look", "fail"}) == {
         "look": pure,
         "fail": pure,
     }
     for what, given in (
         ("needs_approval", "loook"),
         ("effect", {"loook": "pure"}),
-        ("fresh", {"loook"}),
         ("only", ["loook"]),
     ):
         with pytest.raises(ToolError, match=f"it has no tool 'loook', which {what} names; it has look, fail, hang"):
@@ -338,11 +336,7 @@ ODD = [sys.executable, str(Path(__file__).with_name("mcp_odd_server.py"))]
     [
         ("silent", "it did not answer within 1 s"),
         ("late", "within 3 s"),  # to answer at all, where the machine is that busy, and else to name its tools
-        ("around", "page 'one' comes twice"),
         ("endless", "more than 100 pages"),
-        ("clash", "its tools 'read.file' and 'read_file' would both be called 'read_file'"),
-        ("remote", "its tool 'far' cannot be used: its parameters are not whole"),
-        ("nameless", "mcp_odd_server.py nameless: one of its tools has no name; take the others: ToolTerms(only="),
     ],
 )
 async def test_an_odd_server_is_refused_in_time(way: str, said: str) -> None:
@@ -379,8 +373,8 @@ async def test_what_a_tool_is_said_to_be_holds_no_key_that_its_server_was_given(
     [
         ([], "is no command"),
         ("", "is no URL"),
-        (["http://127.0.0.1/mcp"], "give it by itself, not in a list"),
-        ("python server.py", "a command is a list: ['python', 'server.py']"),
+        (["http://127.0.0.1/mcp"], "or a URL by itself"),
+        ("python server.py", "or give a command as a list"),
         ([1], "is no command"),
         (None, "is no command"),
     ],

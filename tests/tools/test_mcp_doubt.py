@@ -19,8 +19,7 @@ from transom.agent import Agent
 from transom.errors import Paused, ToolInDoubtError
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.mcp import McpServer
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import McpServer, ToolTerms
 
 ANY: dict[str, Any] = {"type": "object", "properties": {"at": {}}}
 EMPTY: dict[str, Any] = {"content": [{"type": "text", "text": ""}]}

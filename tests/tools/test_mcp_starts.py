@@ -12,8 +12,7 @@ import pytest
 
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolLimits
-from transom.tools.mcp import McpServer
-from transom.tools.mcp_terms import ToolTerms
+from transom.tools.mcp import McpServer, ToolTerms
 
 SLOW = [sys.executable, str(Path(__file__).with_name("mcp_slow_server.py"))]
 

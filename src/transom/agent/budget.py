@@ -11,8 +11,7 @@ from pathlib import Path
 from transom.errors import CapReached, InputError
 from transom.llm import Provider, Usage
 from transom.runs.conversation import Spent
-from transom.runs.prices import Prices, published
-from transom.runs.spending import cost_of
+from transom.runs.prices import Prices, cost_of, published, unpriced
 from transom.tools import MAX_TURNS
 
 
@@ -98,11 +97,7 @@ class Meter:
         return cost_of(by, usage, lambda used, who: (self._prices or published()).of(used, who), self.free)
 
     def deadline(self, outer: float | None) -> float | None:
-        """When a message that is sent now has to be over; None for no limit.
-
-        Args:
-            outer: of the message that it is part of.
-        """
+        """When a message that is sent now has to be over, and at the latest when the one is that it is part of."""
         mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
         return min((one for one in (mine, outer) if one is not None), default=None)
 
@@ -117,22 +112,17 @@ class Meter:
         if budget.tokens is not None and tokens >= budget.tokens:
             raise CapReached("tokens", budget.tokens, tokens)
         if budget.usd is not None:
-            self._check_usd(spent, budget.usd)
+            used = self.usd(spent)
+            if used is None:
+                raise unpriced(next(by for by, usage in spent.replies if self._cost(by, usage) is None))
+            if used >= budget.usd:
+                raise CapReached("usd", budget.usd, used)
         if deadline is None:
             return None
         seconds = deadline - time.monotonic()
         if seconds <= 0:
             raise self.late()
         return seconds
-
-    def _check_usd(self, spent: Spent, limit: float) -> None:
-        used = self.usd(spent)
-        if used is None:
-            unknown = next(by for by, usage in spent.replies if self._cost(by, usage) is None)
-            hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-            raise InputError("nobody knows what its reply cost, so a cap cannot hold", where=unknown, hint=hint)
-        if used >= limit:
-            raise CapReached("usd", limit, used)
 
     def late(self) -> CapReached:
         """What to raise when the time is over."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from transom.agent.budget import Budget, Meter
-from transom.agent.delegate import DELEGATION
+from transom.agent.delegate import equip
 from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
@@ -81,15 +81,15 @@ async def call(
         OutOfTurns: it goes on calling tools when it may not.
         CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
-        VisibilityError, WindowOverflow, EgressError, ProviderError: see `assemble` and `Stage.ask`.
+        VisibilityError, WindowOverflow, EgressError, ProviderError: see `go_on` and `Stage.ask`.
     """
     box = tools or Toolbox()
     _check_tools(role, box)
     if budget:
         box.max_turns = budget.turns
-    session = Session(stage, "", role, box, Meter(budget or Budget()), DELEGATION, raises=True)
+    session = Session(stage, "", role, box, Meter(budget or Budget()), raises=True)
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
-    DELEGATION.equip(session)
+    equip(session)
 
     first = await _readable(session, blocks, read)
     wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []

@@ -63,8 +63,3 @@ class Completed:
 
 Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished | Opened | Completed
 OnEvent: TypeAlias = Callable[[Event], None]
-
-
-def nobody(event: Event) -> None:
-    """Listens to nothing."""
-    del event

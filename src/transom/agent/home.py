@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 import tempfile
@@ -16,7 +15,6 @@ from typing import Any, TypeAlias
 from transom.agent.budget import Meter
 from transom.agent.setup import DeferredStore, Setup
 from transom.canonical import Json
-from transom.config import Settings
 from transom.context.oversized import BlockSource
 from transom.errors import InputError, ToolError
 from transom.llm import Chain, Provider, Role
@@ -28,8 +26,6 @@ from transom.runs.run import RUNS
 from transom.runs.stage import KEPT, MAIN
 from transom.store import Store
 from transom.tools import Toolbox, ToolDefinition
-
-_log = logging.getLogger(__name__)
 
 KIND = NAMELESS = "agent"
 """What runs of agents are, and the name of a role that is given as a text."""
@@ -69,11 +65,8 @@ class Home:
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
         """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
 
-        Those that another process has open now are among them; it is opening them that raises `RunBusy`.
-
-        Args:
-            workspace: the `.transom` folder; looking makes none.
-            role: whose conversations.
+        Those that another process has open now are among them; it is opening them that raises `RunBusy`. Looking makes
+        no workspace.
 
         Raises:
             StoreError: the database cannot be read.
@@ -189,11 +182,7 @@ class OpenPlace:
     closing: AsyncExitStack
 
     async def close(self, *, answered: bool) -> None:
-        """Let go of the run; a kept one can be gone on with.
-
-        Args:
-            answered: whether something was said in it, and all of it has its answer.
-        """
+        """Let go of the run; `answered`: something was said in it, and all of it has its answer."""
         try:
             if self.run is not None and not self.run.state.waiting:
                 await self.run.finish("done" if answered else "stopped")
@@ -211,7 +200,7 @@ async def open_place(config: AgentConfig) -> OpenPlace:
     closing, home = AsyncExitStack(), config.at if isinstance(config.at, Home) else None
     if stage := stage_of(config.at):
         return OpenPlace(stage, None, closing)
-    settings: Settings = config.setup.settings
+    settings = config.setup.settings
     try:
         if home is None:
             folder = Path(tempfile.mkdtemp(prefix="transom-"))
@@ -225,17 +214,12 @@ async def open_place(config: AgentConfig) -> OpenPlace:
         inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
         opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
         run = await closing.enter_async_context(await opened)
-        run.budget, config.limits.store = config.setup.budget, store
+        run.budget = config.setup.budget
+        if isinstance(config.at, Home):
+            config.limits.store = store
         if config.setup.named:
             closing.push_async_callback(config.chain.aclose)
     except BaseException:
         await closing.aclose()
         raise
     return OpenPlace(run.kept, run, closing)
-
-
-def warn_of_undeclared(box: Toolbox, where: str) -> None:
-    """Tell a person once of tools whose effect nobody declared."""
-    names = [tool.name for tool in box.tools if tool.effect == "unknown"]
-    if names:
-        _log.info("%s: tools without a declared effect are never repeated: %s", where, ", ".join(names))

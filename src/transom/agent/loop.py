@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from transom.agent.events import ReplyDelta, ReplyReceived
+from transom.agent.results import offer_reading
 from transom.agent.session import Session
 from transom.agent.tool_execution import run_pending
 from transom.canonical import Json
@@ -45,7 +46,7 @@ async def run_message(session: Session) -> Reply:
                 return answer
             if state.pending is None:  # it paused, or does not follow its schema
                 continue
-        if state.rounds > session.toolbox.max_turns:
+        if state.messages[-1].rounds > session.toolbox.max_turns:
             turns = (*state.turns, AssistantMessage(state.pending.parts))
             what = f"it calls tools after its {session.toolbox.max_turns} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
@@ -71,11 +72,9 @@ async def ask(session: Session) -> None:
     Raises:
         See `run_message`.
     """
-    seconds = session.meter.left(session.spent, session.deadline)
     state, stage = session.state, session.stage
-    message = state.messages[-1]
-    blocks = await session.blocks_of(message)
-    assembled = assemble_window(session, state, blocks)
+    seconds = session.meter.left(state.spent, session.deadline)
+    assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
     if state.partial:
         said = (AssistantMessage(state.partial.reply.parts),) if state.partial.reply.parts else ()
@@ -100,12 +99,12 @@ async def ask(session: Session) -> None:
     message = state.messages[-1]
     session.half, session.asked = False, (message, request)
     if assembled.folded:
-        session.large.offer_reading(session)
+        offer_reading(session)
     status = message.replies[state.replies - 1].get("status")
     if status == "repair":
         hear_piece(session, VOID)
         session.half = False
-    session.hear(ReplyReceived(session.id, reply))
+    session.hear(ReplyReceived, reply)
     if stop:
         raise stop
     session.check_listener()
@@ -116,16 +115,16 @@ async def ask(session: Session) -> None:
 def hear_piece(session: Session, piece: Delta) -> None:
     """A piece of a reply comes."""
     session.half = not isinstance(piece, Again)
-    session.hear(ReplyDelta(session.id, piece))
+    session.hear(ReplyDelta, piece)
 
 
 def assemble_window(session: Session, state: Conversation, blocks: tuple[Block, ...]) -> Assembled:
     """The next request; what was said, given or found that is local makes all of it local."""
     began = time.time_ns()
-    history = session.history.of(state)
-    frame = session.frame(blocks)
-    made = go_on(session.role, blocks, history, budget=session.window, tokens=session.correction, frame=frame)
-    session.history.history = made.history
+    derived, frame = session.derived, session.frame(blocks)
+    history, tokens = derived.history(), session.correction
+    made = go_on(session.role, blocks, history, budget=session.window, tokens=tokens, frame=frame)
+    derived.window = made.history
     if made.folded:
         _tell_folded(session, made, began)
     window, policy = made.request.window, session.stage.host.chain.policy

@@ -8,136 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 from transom.agent.loop import run_message
+from transom.agent.models import Response
 from transom.agent.session import Session
-from transom.agent.views import Response
 from transom.canonical import Json, compact_json, whole_text
 from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
 from transom.errors import CapReached, InputError, OutOfTurns, Paused, RunError, StoreError, TransomError, Unanswered
-from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share, Window
+from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share
 from transom.llm.codec import request_from_json
 from transom.runs.conversation import Message
 from transom.runs.observe import of_agent, of_conversation
-from transom.runs.tool_call import egress_in_calls
+from transom.runs.tool_calls import egress_in_calls
 from transom.runs.windows import request_of
 from transom.telemetry import keys
 
 _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
-
-
-async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), *, id: str = "") -> Response:  # noqa: A002  the name of the field
-    """Say something; what stands in the journal is answered from it, and nobody is asked.
-
-    Args:
-        session: where.
-        text: what is said; None for a call that has blocks alone.
-        blocks: what it comes with.
-        id: of the message; one that stands in the journal is answered from it wherever it is.
-
-    Raises:
-        InputError: no text, or a blank one; nothing was said.
-        RunError: in a kept conversation something else stands in its place.
-        Unanswered: it failed, and something else was said behind it.
-        Exception: see `run_message`.
-    """
-    number = _place_of(session, id)
-    print_ = session.fingerprint(text, blocks)
-    if number < len(session.state.messages):
-        message = session.state.messages[number]
-        same = bool(id) or message.data["fingerprint"] == print_
-        if same and _is_current(session, message):
-            session.next = number + 1
-            return await again(session, number)
-        if session.stage.kept:
-            before, now = message.text or "", text or ""
-            what = f'message {number + 1} was "{before[:80]}" and is "{now[:80]}" now'
-            if message.data.get("egress", "any") != "any" or session.state.egress != "any":
-                what = f"message {number + 1} is another one now"
-            raise RunError(what, where=session.id, hint="begin with resume(), or give messages ids")
-        await session.append("reset", {"to": number, "turns": message.first_turn})
-    await begin(session, text, blocks, print_, number, id)
-    return await answer(session)
-
-
-def _place_of(session: Session, id: str) -> int:  # noqa: A002  the program's word
-    """Which message of the conversation it is."""
-    if not id:
-        return session.next
-    known = [number for number, message in enumerate(session.state.messages) if message.data.get("id") == id]
-    return known[0] if known else len(session.state.messages)
-
-
-def _is_current(session: Session, message: Message) -> bool:
-    """Whether an answer rests on what there is today; in a kept conversation what was said stays said."""
-    if session.stage.kept:
-        return True
-    chain = session.stage.host.chain
-    replies = [data["reply"] for data in message.replies.values()]
-    return all(
-        chain.is_current(reply["by"], [AnsweredFrom(**source) for source in reply["answered_from"]])
-        for reply in replies
-    )
-
-
-async def begin(
-    session: Session,
-    text: str | None,
-    blocks: Sequence[Block],
-    fingerprint: str,
-    number: int,
-    id: str,  # noqa: A002  the name of the field
-) -> None:
-    """Journal a message with what it came with and what is recalled for it."""
-    store, told = session.stage.host.store, dict[str, Json]()
-    recalled = await recall(session, text or "") if session.sources else ()
-    if text is not None:
-        window = (*session.always, *blocks, *recalled)
-        check_message(session.role, window, text, budget=session.window, tokens=session.correction)
-    for name, given in (("blocks", blocks), ("recalled", recalled)):
-        if given:
-            told[name] = await store.put_blob(
-                compact_json([one.to_json() for one in given]).encode("utf-8", "surrogatepass")
-            )
-    if id:
-        told["id"] = id
-    if egress_in_calls() != "any":
-        told["egress"] = "local"
-    session.given = (*session.given, *[one for one in (*blocks, *recalled) if one not in session.given])
-    try:
-        await session.append("user_message", {"text": text, "fingerprint": fingerprint, **told})
-    finally:
-        if len(session.state.messages) > number:  # who is cancelled meanwhile may have said it
-            session.next = number + 1
-
-
-async def recall(session: Session, query: str) -> tuple[Block, ...]:
-    """What the sources of an agent have on a message, within the window's share for advice."""
-    room = session.window.limits(session.role.settings.max_tokens)["playbook"]
-    found: list[Block] = []
-    with session.stage.host.telemetry.span(f"recall {session.id}", **of_conversation(session.stage.place, session.id)):
-        for number, source in enumerate(session.sources):
-            left = room - sum(session.correction.count(block.text) for block in found)
-            given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(session.sources) - number))
-            found += given
-    return tuple(found)
-
-
-async def keep_answer(session: Session) -> None:
-    """Have the sources that keep answers keep the last one; from the journal too, since a kill may have come between.
-
-    The place is the same whenever the program runs again, so nothing is kept twice.
-    """
-    number, state = session.next - 1, session.state
-    message = state.messages[number]
-    if message.answer is None or not message.answer.text.strip():
-        return
-    turns = state.turns[message.first_turn : message.end]
-    calls = [call for turn in turns if isinstance(turn, AssistantMessage) for call in turn.calls]
-    sources = [f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE] for call in calls]
-    for source in session.sources:
-        if isinstance(source, KeepsAnswers):
-            place = f"{session.stage.place}/{session.id} message {number + 1}"
-            await source.keep(place, message.answer.text, sources=sources, egress=state.egress)
 
 
 def checked_text(content: object, where: str, blocks: Sequence[object] = ()) -> str:
@@ -159,6 +44,82 @@ def checked_text(content: object, where: str, blocks: Sequence[object] = ()) -> 
     return whole_text(content)
 
 
+async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), *, id: str = "") -> Response:  # noqa: A002  the name of the field
+    """Say something; what stands in the journal is answered from it, and nobody is asked.
+
+    Args:
+        session: where.
+        text: what is said; None for a call that has blocks alone.
+        blocks: what it comes with.
+        id: of the message; one that stands in the journal is answered from it wherever it is.
+
+    Raises:
+        RunError: in a kept conversation something else stands in its place.
+        Exception: see `again` and `answer`.
+    """
+    messages, number = session.state.messages, session.next
+    if id:
+        known = [at for at, message in enumerate(messages) if message.data.get("id") == id]
+        number = known[0] if known else len(messages)
+    fingerprint = session.fingerprint(text, blocks)
+    if number < len(messages):
+        message = messages[number]
+        same = bool(id) or message.data["fingerprint"] == fingerprint
+        if same and _is_current(session, message):
+            session.next = number + 1
+            return await again(session, number)
+        if session.stage.kept:
+            what = f'message {number + 1} was "{(message.text or "")[:80]}" and is "{(text or "")[:80]}" now'
+            if session.state.egress != "any":
+                what = f"message {number + 1} is another one now"
+            raise RunError(what, where=session.id, hint="begin with resume(), or give messages ids")
+        await session.append("reset", {"to": number, "turns": message.first_turn})
+    told: dict[str, Json] = {"text": text, "fingerprint": fingerprint, **({"id": id} if id else {})}
+    try:
+        await session.append("user_message", told | await _comes_with(session, text, blocks))
+    finally:
+        if len(session.state.messages) > number:  # who is cancelled meanwhile may have said it
+            session.next = number + 1
+    return await answer(session)
+
+
+def _is_current(session: Session, message: Message) -> bool:
+    """Whether an answer rests on what there is today; in a kept conversation what was said stays said."""
+    chain = session.stage.host.chain
+    replies = [] if session.stage.kept else [data["reply"] for data in message.replies.values()]
+    return all(
+        chain.is_current(reply["by"], [AnsweredFrom(**source) for source in reply["answered_from"]])
+        for reply in replies
+    )
+
+
+async def _comes_with(session: Session, text: str | None, blocks: Sequence[Block]) -> dict[str, Json]:
+    """What the event of a message has beside its words: blocks, what is recalled for it, how local it is."""
+    recalled = await _recall(session, text or "") if session.sources else ()
+    if text is not None:
+        window = (*session.always, *blocks, *recalled)
+        check_message(session.role, window, text, budget=session.window, tokens=session.correction)
+    told: dict[str, Json] = {"egress": "local"} if egress_in_calls() != "any" else {}
+    for name, given in (("blocks", blocks), ("recalled", recalled)):
+        if given:
+            data = compact_json([one.to_json() for one in given]).encode("utf-8", "surrogatepass")
+            told[name] = await session.stage.host.store.put_blob(data)
+    session.given = (*session.given, *[one for one in (*blocks, *recalled) if one not in session.given])
+    return told
+
+
+async def _recall(session: Session, query: str) -> tuple[Block, ...]:
+    """What the sources of an agent have on a message, within the window's share for advice."""
+    room = session.window.limits(session.role.settings.max_tokens)["playbook"]
+    found: list[Block] = []
+    with session.stage.host.telemetry.span(f"recall {session.id}", **of_conversation(session.stage.place, session.id)):
+        for number, source in enumerate(session.sources):
+            left = room - sum(session.correction.count(block.text) for block in found)
+            given: Sequence[Any] = await source.blocks(query, max(0, left) // (len(session.sources) - number))
+            found += given
+    return tuple(found)
+
+
 async def again(session: Session, number: int) -> Response:
     """The answer to a message of the journal; the last one is gone on with where it has none.
 
@@ -170,12 +131,12 @@ async def again(session: Session, number: int) -> Response:
     for data in message.replies.values():
         session.stage.pin(session.role.name, data["reply"]["by"])
     session.take_in(number)
-    if message.answer is None:
-        if number < len(state.messages) - 1:
-            error, what = message.error or ("it was stopped", "")
-            raise Unanswered(f"{error}: {what}" if what else error, where=session.id)
-        return await answer(session)
-    return response_to(session, message, message.answer)
+    if message.answer is not None:
+        return _response_to(session, message, message.answer)
+    if number < len(state.messages) - 1:
+        error, what = message.error or ("it was stopped", "")
+        raise Unanswered(f"{error}: {what}" if what else error, where=session.id)
+    return await answer(session)
 
 
 async def answer(session: Session) -> Response:
@@ -184,67 +145,65 @@ async def answer(session: Session) -> Response:
     Raises:
         See `run_message`; `CapReached` and `OutOfTurns` only where the session says so.
     """
+    host = session.stage.host
     session.deadline = session.meter.deadline(session.parent.deadline if session.parent else None)
     session.take_in(len(session.state.messages) - 1)
     try:
         if session.raises:
             reply = await run_message(session)
-            return response_to(session, session.state.messages[-1], reply)
+            return _response_to(session, session.state.messages[-1], reply)
         attributes = of_agent(session.role.name, session.stage.place, session.id)
-        with session.stage.host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
+        with host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(session.state.turns))
+            ended = ""
             try:
                 reply = await run_message(session)
-                return response_to(session, session.state.messages[-1], reply)
             except (CapReached, OutOfTurns) as error:
-                cap = error.cap if isinstance(error, CapReached) else "turns"
-                note_failure(session, error)
-                span.set(keys.CAP, cap)
-                return response_to(session, session.state.messages[-1], session.state.pending or Reply(()), ended=cap)
+                ended = error.cap if isinstance(error, CapReached) else "turns"
+                _note_failure(session, error)
+                span.set(keys.CAP, ended)
+                reply = session.state.pending or Reply(())
+            return _response_to(session, session.state.messages[-1], reply, ended=ended)
     except BaseException as error:
-        note_failure(session, error)
+        _note_failure(session, error)
         raise
     finally:
         session.deadline = None
-        await session.stage.host.settle()
+        await host.settle()
 
 
-def note_failure(session: Session, error: BaseException) -> None:
+def _note_failure(session: Session, error: BaseException) -> None:
     """Journal what ended the last message, for whoever runs the program again."""
     message = session.state.open_message
-    if message is None or isinstance(error, StoreError | KeyboardInterrupt | GeneratorExit | SystemExit):
+    if not isinstance(error, TransomError | asyncio.CancelledError) or isinstance(error, StoreError) or not message:
         return
-    what = error.what if isinstance(error, TransomError) and session.state.egress == "any" else ""
-    if isinstance(error, Paused):
-        what = error.reason if session.state.egress == "any" else ""
-    found = (type(error).__name__, what)
-    if message.error != found and isinstance(error, TransomError | asyncio.CancelledError):
+    what = error.reason if isinstance(error, Paused) else error.what if isinstance(error, TransomError) else ""
+    found = (type(error).__name__, what if session.state.egress == "any" else "")
+    if message.error != found:
         session.stage.append_soon("message_failed", session.id, {"error": found[0], "what": found[1]})
 
 
-def response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
+def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
     """What a program is told of a message."""
-    state, spent = session.state, session.spent
+    state = session.state
     whole = message.answer is not None
-    known = session.asked[1].window if session.asked and session.asked[0] is message else None
-    if known is None and "recalled" in message.data:  # credit is given when the agent may be closed
-        known = window_of(session, message)
+    asked = session.asked[1] if session.asked and session.asked[0] is message else None
+    if asked is None and "recalled" in message.data:  # credit is given when the agent may be closed
+        asked = request_asked(session, message)
+
+    def request() -> Request | None:
+        return asked or request_asked(session, message)
+
     how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls") else reply.stop)
     return Response(
         reply.text,
         how,
-        message.usage if whole else spent.usage,
-        session.meter.usd(spent, message.spent if whole else None),
+        message.usage if whole else state.spent.usage,
+        session.meter.usd(state.spent, message.spent if whole else None),
         tuple(state.turns[: message.end] if whole else state.turns),
         session.role.output,
-        (lambda: known) if known else (lambda: window_of(session, message)),
+        request,
     )
-
-
-def window_of(session: Session, message: Message) -> Window | None:
-    """What the last call of a message saw; None where there was none."""
-    request = request_asked(session, message)
-    return request.window if request else None
 
 
 def request_asked(session: Session, message: Message) -> Request | None:
@@ -257,3 +216,21 @@ def request_asked(session: Session, message: Message) -> Request | None:
     found = request_from_json(request_of(session.stage.host.store, data["window"], session.state))
     shares = tuple(Share(name, used, limit) for name, (used, limit) in data["shares"].items())
     return replace(found, window=replace(found.window, shares=shares, egress=data["reply"].get("egress", "any")))
+
+
+async def keep_answer(session: Session) -> None:
+    """Have the sources that keep answers keep the last one; from the journal too, since a kill may have come between.
+
+    The place is the same whenever the program runs again, so nothing is kept twice.
+    """
+    number, state = session.next - 1, session.state
+    message = state.messages[number]
+    if message.answer is None or not message.answer.text.strip():
+        return
+    turns = state.turns[message.first_turn : message.end]
+    calls = [call for turn in turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+    sources = [f"{call.name} {compact_json(call.arguments)}"[:_LONGEST_SOURCE] for call in calls]
+    for source in session.sources:
+        if isinstance(source, KeepsAnswers):
+            place = f"{session.stage.place}/{session.id} message {number + 1}"
+            await source.keep(place, message.answer.text, sources=sources, egress=state.egress)

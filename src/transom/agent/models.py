@@ -1,18 +1,91 @@
-"""Conversations as data: messages, tool calls and their results, as the journal holds them.
+"""What a program is told: the response to a message, and conversations as data.
 
-These are views, made from a run's journal by `transom.agent.record`; nothing is kept in them that is not there. They
-never change, down to the last list in their metadata, and they survive JSON.
+Messages, tool calls and their results are views, made from a run's journal by `transom.agent.record`; nothing is kept
+in them that is not there. They never change, down to the last list in their metadata, and they survive JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Literal, NoReturn, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from transom.canonical import Json
+from transom.llm import Request, Turn, Usage, Window
+from transom.llm.checked import Output
+from transom.llm.structured import answer_read
+
+Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
+_ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
+"""An insight or a memory, as its block names it: `[str-00001]`."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """What came of a message.
+
+    Attributes:
+        text: what the role said last.
+        ended: `answered`, or why it did not come to an answer: `length` and `refusal` are the model's; the others are
+            caps, and `Agent.resume` goes on from there once the budget is raised.
+        usage: tokens of the whole conversation so far.
+        usd: US dollars that the whole conversation has cost so far, 0 for what is on this machine; None where nobody
+            knows what a reply of it cost.
+        turns: the conversation so far, this message's included.
+        output: what the answer follows, as its role says it.
+    """
+
+    text: str
+    ended: Ended
+    usage: Usage
+    usd: float | None
+    turns: tuple[Turn, ...]
+    output: Output | None = field(default=None, repr=False, compare=False)
+    _request: Callable[[], Request | None] = field(default=lambda: None, repr=False, compare=False)
+
+    @property
+    def window(self) -> Window | None:
+        """What the last call saw; None where a cap left no call."""
+        request = self._request()
+        return request.window if request else None
+
+    @property
+    def value(self) -> Any:
+        """The answer of a role with an `output`: an instance of its model class, or for a schema the JSON as data.
+
+        None where the role has none, or did not come to an answer (see `ended`).
+
+        Raises:
+            ReplyError: the class takes no such answer: it knows more than its schema, or is another one today.
+        """
+        if self.output is None or self.ended != "answered":
+            return None
+        return answer_read(self.text, self.output)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Ids of the insights and memories in the last call's window, in order."""
+        window, found = self.window, list[str]()
+        for block in window.blocks if window else ():
+            ids = block.data.get("ids") if isinstance(block.data, dict) else None
+            if isinstance(ids, list):
+                found += [str(one) for one in ids]
+            elif block.name in ("playbook", "insights", "memory", "memories"):
+                found += _ID.findall(block.text)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """Those of `shown` that the answer names; only these earn credit."""
+        said = set(re.findall(r"[a-z]+(?:-[0-9a-z]+)+", self.text))
+        return tuple(one for one in self.shown if one in said)
+
+
+# -- conversations as data --------------------------------------------------------------------------------------------
 
 
 def _never(*_: object, **__: object) -> NoReturn:
@@ -193,23 +266,6 @@ class ConversationContext(_View):
     sub_conversations: tuple[str, ...]
     window_tokens: int
     window_limit: int
-
-
-class MemoryEntry(Protocol):
-    """What a memory holds: the shape that a store of memories fills."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-    @property
-    def embedding(self) -> Sequence[float] | None: ...
-    @property
-    def metadata(self) -> Mapping[str, Json]: ...
-    @property
-    def relationships(self) -> Sequence[tuple[str, str]]:
-        """`(relationship, id of the other entry)`."""
-        ...
 
 
 def _list(value: Any) -> list[Any]:

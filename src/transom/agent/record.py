@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
 from transom.llm.structured import schema_text
 from transom.runs.conversation import KINDS
-from transom.runs.windows import recording_of, requests_of
+from transom.runs.windows import recording_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
 from transom.telemetry import Redactor
@@ -30,21 +31,18 @@ def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[s
         records: of one run, oldest first.
         stage: whose conversations.
     """
-    requests = iter(requests_of(store, records))
     found: dict[str, _Reader] = {}
     for record in records:
         data: Any = record.data
-        request = next(requests) if record.kind == "model_reply" else None
         if record.kind in KINDS and data["stage"] == stage:
-            reader = found.setdefault(data["conversation"], _Reader(data["conversation"], record.at))
-            reader.read(record.kind, data, record.at, request)
+            found.setdefault(data["conversation"], _Reader(record.at)).read(record.kind, data, record.at)
     run = records[0].stream.removeprefix("run/") if records else ""
     where: dict[str, Json] = {"run_id": run, "stage": stage, "trace_id": trace_id(run)}
     children: dict[str, list[str]] = {}
-    for reader in found.values():
+    for name, reader in found.items():
         if reader.opened:
-            children.setdefault(reader.opened["parent"], []).append(reader.id)
-    return {reader.id: reader.view(tuple(children.get(reader.id, ())), where) for reader in found.values()}
+            children.setdefault(reader.opened["parent"], []).append(name)
+    return {name: reader.view(store, name, children.get(name, []), where) for name, reader in found.items()}
 
 
 @dataclass
@@ -59,17 +57,15 @@ class _Entry:
 
 @dataclass
 class _Reader:
-    """A conversation while the journal is read."""
+    """A conversation while the journal is read; `first` is the record of its first reply."""
 
-    id: str
     at: str
     entries: list[_Entry] = field(default_factory=list)
     opened: dict[str, Any] | None = None
-    closed: tuple[str, dict[str, Any]] | None = None
-    system: str = ""
-    role: str = ""
+    closed: tuple[str | None, dict[str, Any]] = (None, {})
+    first: Any = None
 
-    def read(self, kind: str, data: Any, at: str, request: dict[str, Any] | None) -> None:
+    def read(self, kind: str, data: Any, at: str) -> None:
         match kind:
             case "conversation_opened":
                 self.opened = data
@@ -77,11 +73,9 @@ class _Reader:
                 self.closed = (at, data)
             case "user_message":
                 self.entries.append(_Entry(at, data))
-            case "model_reply" if request is not None:
+            case "model_reply":
+                self.first = self.first or data
                 self.entries.append(_Entry(at, data, reply_from_json(data["reply"])))
-                self.role = request["role"]
-                stable = [block["text"] for block in request["blocks"] if block["tier"] == "stable"]
-                self.system = self.system or "\n\n".join(stable)
             case "tool_result":
                 entry = next((one for one in self.entries if one.data.get("ordinal") == data["ordinal"]), None)
                 if entry:
@@ -91,21 +85,24 @@ class _Reader:
                 said = [number for number, one in enumerate(self.entries) if "fingerprint" in one.data]
                 del self.entries[said[data["to"]] if data["to"] < len(said) else len(self.entries) :]
 
-    def view(self, children: tuple[str, ...], where: dict[str, Json]) -> Conversation | SubConversation:
-        messages = tuple(message for entry in self.entries for message in _messages(entry))
+    def view(
+        self, store: Store, name: str, children: Sequence[str], where: dict[str, Json]
+    ) -> Conversation | SubConversation:
         replies = [entry.reply for entry in self.entries if entry.reply]
         usage, by = sum((reply.usage for reply in replies), Usage()), sorted({reply.by for reply in replies})
-        metadata: dict[str, Json] = {**where, "role": self.role, "by": [*by], "usage": usage.to_json()}
+        shown = json.loads(store.get_blob(self.first["window"]["request"]))["blocks"] if self.first else []
+        role = self.first["role"] if self.first else ""
+        metadata: dict[str, Json] = {**where, "role": role, "by": [*by], "usage": usage.to_json()}
         common: dict[str, Any] = {
-            "id": self.id,
-            "system_prompt": self.system,
-            "messages": messages,
+            "id": name,
+            "system_prompt": "\n\n".join(block["text"] for block in shown if block["tier"] == "stable"),
+            "messages": tuple(message for entry in self.entries for message in _messages(entry)),
             "created_at": self.at,
-            "sub_conversations": children,
+            "sub_conversations": tuple(children),
         }
         if self.opened is None:
             return Conversation(**common, metadata=metadata)
-        at, closed = self.closed or (None, {})
+        at, closed = self.closed
         return SubConversation(
             **common,
             metadata=metadata | ({"how": closed["how"]} if closed else {}),
@@ -135,18 +132,12 @@ def _messages(entry: _Entry) -> list[Message]:
         "tool_calls": [call.model_dump(mode="json") for call in calls],
     }
     mine = Message.model_validate({"role": "assistant", "content": reply.text, "timestamp": entry.at, "metadata": said})
-    came = [entry.results[number] for number in sorted(entry.results)]
-    return [mine, _came(came)] if came else [mine]
-
-
-def _came(results: Sequence[tuple[str, Any]]) -> Message:
-    made = [_result(at, data) for at, data in results]
-    return Message(
-        role="user",
-        content="\n\n".join(one.content for one in made),
-        timestamp=max(one.timestamp for one in made),
-        metadata={"tool_results": [one.model_dump(mode="json") for one in made]},
-    )
+    came = [_result(*entry.results[number]) for number in sorted(entry.results)]
+    if not came:
+        return [mine]
+    results: dict[str, Json] = {"tool_results": [one.model_dump(mode="json") for one in came]}
+    content, at = "\n\n".join(one.content for one in came), max(one.timestamp for one in came)
+    return [mine, Message(role="user", content=content, timestamp=at, metadata=results)]
 
 
 def _result(at: str, data: Any) -> ToolResult:
@@ -198,7 +189,7 @@ def context_of(
 
 def _room(session: Session) -> tuple[int, int]:
     """Tokens that a window takes before anything more is said, as estimated, and those that there are for it."""
-    role, window = session.role, Window(session.role.prompt, session.history.of(session.state).turns)
+    role, window = session.role, Window(session.role.prompt, session.derived.history().turns)
     parts = [render(Request(role.name, window, role.tools)).as_text()]
     parts += [] if role.schema is None else [schema_text(role.schema)]
     return session.correction.count("\n\n".join(parts)), session.window.window_tokens(role.settings.max_tokens)
@@ -216,9 +207,8 @@ def write_recording(session: Session | None, path: Path, *, local: bool) -> None
     host, key = session.stage.host, session.key
 
     def mine(data: Any) -> bool:
-        name = data["conversation"]
         here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
-        return here and (name == key.conversation or name.startswith(f"{key.conversation}/"))
+        return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
 
     redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
     found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)

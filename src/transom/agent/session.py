@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from transom.agent.budget import Meter
-from transom.agent.events import Event, OnEvent, nobody
+from transom.agent.events import Event, OnEvent
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
@@ -16,107 +16,71 @@ from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
-from transom.llm import Block, Request, Role, Tier, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
 from transom.runs.conversation import Conversation, ConversationKey, Message, Spent
-from transom.runs.tool_call import refuse_in_stage, refuse_in_tool_call
+from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
 
 
-class WindowHistory:
-    """What windows hold of a conversation: its turns, the older part of them folded."""
+class Derived:
+    """What follows from a conversation and grows with it: made anew where turns were taken back.
 
-    def __init__(self) -> None:
-        self.history = History()
-        self._state: Conversation | None = None
-        self._version = self._turns = self._marks = 0
+    Attributes:
+        state: the conversation.
+        window: what windows hold of it: its turns, the older part of them folded.
+    """
 
-    def of(self, state: Conversation) -> History:
-        """The history with all turns of a conversation."""
-        if state is not self._state or state.version != self._version:
-            self.history, self._turns, self._marks = History(), 0, 0
-            self._state, self._version = state, state.version
-        if self._turns < len(state.turns) or self._marks < len(state.marks):
-            self._add(state)
-        return self.history
-
-    def _add(self, state: Conversation) -> None:
-        new = state.marks if self._turns == 0 else state.marks[self._marks :]
-        if not new:
-            self.history = self.history.add(*state.turns[self._turns :])
-        else:
-            for at in range(self._turns, len(state.turns) + 1):
-                if at > self._turns:
-                    self.history = self.history.add(state.turns[at - 1])
-                for mark in [mark for end, mark in new if end == at]:
-                    self.history = self.history.add(mark=mark)
-        self._turns, self._marks = len(state.turns), len(state.marks)
-
-
-class TokenCounts:
-    """How the tokens of each model are estimated, learned from the usage that came back in a conversation."""
-
-    def __init__(self) -> None:
+    def __init__(self, state: Conversation) -> None:
+        self.state, self.version = state, state.version
+        self.window = History()
+        self._turns = self._marks = self._replies = self._searched = 0
         self._learned: dict[str, TokenCorrection] = {}
-        self._state: Conversation | None = None
-        self._version = self._replies = 0
+        self._made: dict[str, ToolResult] = {}
 
-    def of(self, state: Conversation, model: str) -> TokenCorrection:
-        """How a model's tokens are estimated now."""
-        if state is not self._state or state.version != self._version:
-            self._learned, self._replies = {}, 0
-            self._state, self._version = state, state.version
-        if self._replies < state.replies:
-            for message in state.messages[-1:] if self._replies else state.messages:
-                for ordinal, data in message.replies.items():
-                    if ordinal >= self._replies and "size" in data:
-                        by, usage = data["reply"]["by"], data["reply"]["usage"]
-                        known = self._learned.get(by, UNCORRECTED)
-                        self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
-            self._replies = state.replies
+    def history(self) -> History:
+        """What windows hold, with all turns."""
+        turns, marks = self.state.turns, self.state.marks
+        if self._turns < len(turns) or self._marks < len(marks):
+            new = marks[self._marks :]
+            if not new:
+                self.window = self.window.add(*turns[self._turns :])
+            else:
+                for at in range(self._turns, len(turns) + 1):
+                    if at > self._turns:
+                        self.window = self.window.add(turns[at - 1])
+                    for mark in [mark for end, mark in new if end == at]:
+                        self.window = self.window.add(mark=mark)
+            self._turns, self._marks = len(turns), len(marks)
+        return self.window
+
+    def correction(self, model: str) -> TokenCorrection:
+        """How tokens of a model are estimated, learned from the usage that came back."""
+        messages = self.state.messages
+        for message in messages[-1:] if self._replies else messages:
+            for ordinal, data in message.replies.items():
+                if ordinal >= self._replies and "size" in data:
+                    by, usage = data["reply"]["by"], data["reply"]["usage"]
+                    known = self._learned.get(by, UNCORRECTED)
+                    self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
+        self._replies = self.state.replies
         return self._learned.get(model, UNCORRECTED)
 
-
-class EqualCalls:
-    """What came of earlier calls of a conversation, by what they asked for."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, ToolResult] = {}
-        self._state: Conversation | None = None
-        self._version = self._turns = 0
-
-    def find(self, state: Conversation, call: ToolCall) -> ToolResult | None:
+    def equal(self, call: ToolCall) -> ToolResult | None:
         """The result of the first equal call that succeeded."""
-        if state is not self._state or state.version != self._version:
-            self._made, self._turns, self._state, self._version = {}, 0, state, state.version
-        for at in range(max(1, self._turns), len(state.turns)):
-            turn: Turn = state.turns[at]
-            before: Any = state.turns[at - 1]
+        turns = self.state.turns
+        for at in range(self._searched or 1, len(turns)):
+            turn: Turn = turns[at]
+            before: Any = turns[at - 1]
             if isinstance(turn, ToolResults):
                 for one, result in zip(before.calls, turn.results, strict=True):
                     if not result.is_error:
                         self._made.setdefault(one.wanted, result)
-        self._turns = len(state.turns)
+        self._searched = len(turns)
         return self._made.get(call.wanted)
-
-
-class LargeResults(Protocol):
-    """What becomes of results that are too large for a window."""
-
-    def offer_reading(self, session: Session) -> None:
-        """Parts of what is kept or folded can be read from the next call on."""
-        ...
-
-    async def keep(self, session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
-        """A result of more than so many tokens is kept in the store, an outline stands in its place."""
-        ...
-
-    async def digest(self, session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
-        """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
-        ...
 
 
 @dataclass(eq=False)
@@ -128,9 +92,8 @@ class Session:
         id: its name there.
         toolbox: what it may call.
         meter: what it and its sub-conversations may use.
-        large: what becomes of results that are too large.
         seat: how sub-conversations are asked.
-        tell: is told what happens.
+        tell: is told what happens; None where nobody listens.
         always: blocks that every message is answered from.
         sources: what each message is looked up in.
         parent: the conversation that opened it, if one did.
@@ -138,6 +101,7 @@ class Session:
         next: which message the program says next.
         given: in a sub-conversation, all blocks that it was given.
         readable: what it can read in parts beside its own results, by name.
+        in_brief: what the model is told of a result that is kept elsewhere.
         raises: whether a cap that is reached is an error, and no end that a response names.
         half: whether a part was heard of a reply that has not come.
         unheard: what a listener raised.
@@ -149,9 +113,8 @@ class Session:
     role_given: Role
     toolbox: Toolbox
     meter: Meter
-    large: LargeResults
     seat: SubConversationSeat = field(default_factory=SubConversationSeat)
-    tell: OnEvent = nobody
+    tell: OnEvent | None = None
     always: tuple[Block, ...] = ()
     sources: tuple[BlockSource, ...] = ()
     parent: Session | None = None
@@ -159,41 +122,49 @@ class Session:
     next: int = 0
     given: tuple[Block, ...] = ()
     readable: dict[str, ToolResult] = field(default_factory=dict)
+    in_brief: InBrief | None = None
     raises: bool = False
     half: bool = False
     unheard: Exception | None = None
     asked: tuple[Message, Request] | None = None
     key: ConversationKey = field(init=False)
 
+    def __post_init__(self) -> None:
+        self.use(self.id)
+        self.window = self.stage.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
+        self._role = self.window.held(self.role_given)
+        self._derived: Derived | None = None
+        self._correction: tuple[Derived, int, TokenCorrection] | None = None
+        self._blocks: tuple[Message, tuple[Block, ...]] | None = None
+        self._check: tuple[Role, Check | None] | None = None
+        self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
+        self._taken: set[int] = set()
+        self.given = self.given or self.always
+
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
         self.id, self.key = id, self.stage.key(id)
-        self._root = self.key.root
-
-    def __post_init__(self) -> None:
-        self.use(self.id)
-        chain = self.stage.host.chain
-        self.window = self.stage.budget.on(chain.of(self.role_given.name).caps)
-        self._role = self.window.held(self.role_given)
-        self.history, self.equal, self.tokens = WindowHistory(), EqualCalls(), TokenCounts()
-        self._blocks: tuple[Message, tuple[Block, ...]] | None = None
-        self._check: tuple[Role, Check | None] | None = None
-        self._taken: set[int] = set()
-        self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
-        self.given = self.given or self.always
 
     @property
     def state(self) -> Conversation:
-        """The conversation as its events have it."""
-        try:  # asked for a dozen times a turn
+        """The conversation as its events have it; it is another object after a failed write."""
+        try:  # asked for several times a turn
             return self.stage.host.state.conversations[self.key]
         except KeyError:
             return self.stage.state(self.id)
 
     @property
+    def derived(self) -> Derived:
+        """What follows from the conversation."""
+        state, known = self.state, self._derived
+        if known is None or known.state is not state or known.version != state.version:
+            self._derived = known = Derived(state)
+        return known
+
+    @property
     def spent(self) -> Spent:
         """What it and all around it used so far."""
-        return self.stage.host.state.spent.get(self._root) or Spent()
+        return self.state.spent
 
     @property
     def role(self) -> Role:
@@ -212,8 +183,13 @@ class Session:
 
     @property
     def correction(self) -> TokenCorrection:
-        """How tokens are estimated as the model counts that is asked next."""
-        return self.tokens.of(self.state, self.stage.next_model(self._role.name))
+        """How tokens are estimated as the model counts that is asked next; it changes with replies alone."""
+        derived, known = self.derived, self._correction
+        replies = derived.state.replies
+        if known is None or known[0] is not derived or known[1] != replies:
+            found = derived.correction(self.stage.next_model(self._role.name))
+            self._correction = known = derived, replies, found
+        return known[2]
 
     def fingerprint(self, text: str | None, blocks: Sequence[Block]) -> str:
         """The same as long as a message is the same; in a stage also who is asked, and who answers."""
@@ -244,7 +220,7 @@ class Session:
         if self.stage.kept:
             refuse_in_stage(self.stage.host, self.id)
 
-    async def blocks_of(self, message: Message) -> tuple[Block, ...]:
+    def blocks_of(self, message: Message) -> tuple[Block, ...]:
         """All that a message is answered from: what it came with, and what was recalled for it."""
         if self._blocks is None or self._blocks[0] is not message:
             found = list(self.always)
@@ -261,27 +237,32 @@ class Session:
             return
         self._taken.add(number)
         box, message = self.toolbox, self.state.messages[number]
-        if not any(tool.recall or tool.limits.calls is not None for tool in box.tools):
-            return
-        for place, outcome in self._outcomes(message):
-            box.recall(outcome_from_json(outcome), place)
+        if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
+            for place, outcome in self._outcomes(message):
+                box.recall(outcome_from_json(outcome), place)
 
     def _outcomes(self, message: Message) -> Iterator[tuple[Any, Any]]:
-        for ordinal, came in message.results.items():
-            for call, outcome in came.items():
-                yield (self.id, ordinal, call), outcome
+        """What came of the calls of a message, and of those in the sub-conversations that these opened."""
+        within = [(self.id, message)]
         for key, sub in self.stage.host.state.within(self.key).items():
             first = key.conversation.removeprefix(f"{self.id}/").split(".", 1)[0]
             if first.isdigit() and int(first) in message.replies:
-                for one in sub.messages:
-                    for ordinal, came in one.results.items():
-                        for call, outcome in came.items():
-                            yield (key.conversation, ordinal, call), outcome
+                within += [(key.conversation, one) for one in sub.messages]
+        for name, one in within:
+            for ordinal, came in one.results.items():
+                for call, outcome in came.items():
+                    yield (name, ordinal, call), outcome
 
-    def hear(self, event: Event) -> None:
-        """Something happens. A listener's error is raised once what is under way is in the journal."""
+    def hear(self, kind: Callable[..., Event], *parts: object) -> None:
+        """Something happens: an event of that kind."""
+        if self.tell:
+            self.pass_on(kind(self.id, *parts))
+
+    def pass_on(self, event: Event) -> None:
+        """Tell the listener. Its error is raised once what is under way is in the journal."""
         try:
-            self.tell(event)
+            if self.tell:
+                self.tell(event)
         except Exception as error:  # noqa: BLE001  see above
             self.unheard = self.unheard or error
 
@@ -292,10 +273,5 @@ class Session:
             raise error
 
 
-def purpose_blocks(purpose: str, background: str, local: bool) -> tuple[Block, ...]:
-    """What a sub-conversation is to find out, and what it knows; as local as who asks."""
-    egress = "local" if local else "any"
-    blocks = [Block("purpose", purpose, Tier.SESSION, egress=egress)]  # type: ignore[arg-type]  # one of its marks
-    if background:
-        blocks.append(Block("background", background, Tier.SESSION, "untrusted", egress))  # type: ignore[arg-type]  # as above
-    return tuple(blocks)
+InBrief: TypeAlias = Callable[[Session, int, ToolCall, ToolOutcome], Awaitable[ToolOutcome]]
+"""Of a session, the number of a call, the call, and its kept result."""

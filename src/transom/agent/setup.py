@@ -12,7 +12,7 @@ from transom.context import WindowBudget
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
-from transom.llm.limits import Memory, RateLimitStore
+from transom.llm.limits import PROCESS, RateLimitStore
 
 SUB = ".sub"
 """What the role of a sub-conversation adds to the name of the role that opens it."""
@@ -107,10 +107,10 @@ def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
 
 
 class DeferredStore:
-    """A store that becomes another one once that is open: providers are made before their store is."""
+    """The process' own, or the store of a home once that is open: providers are made before their store is."""
 
     def __init__(self) -> None:
-        self.store: RateLimitStore = Memory()
+        self.store: RateLimitStore = PROCESS
 
     def get(self, table: str, key: str) -> Json | None:
         return self.store.get(table, key)

@@ -13,39 +13,31 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from transom.agent.budget import Budget
 from transom.agent.events import Completed, Opened
 from transom.agent.messages import again, say
-from transom.agent.session import Session, purpose_blocks
+from transom.agent.session import Session
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import OutOfTurns, ProviderError, ReplyError, RunError, WindowOverflow
+from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
 from transom.llm import Block, Role, Tier, Turn, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
-from transom.runs.tool_call import egress_in_calls
+from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import Toolbox, ToolDefinition
 from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-
 _PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
-
-
 MOST_TOKENS = 2_000  # tokens of an answer where there are no sources to measure it by
-
-
 _SUM_UP = "Now sum up what you found"
-
-
-FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
+_FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
 
 
@@ -64,8 +56,16 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
 
 def sub_session(parent: Session, id: str, role: Role, box: Toolbox, always: tuple[Block, ...] = ()) -> Session:  # noqa: A002  the name of the field
     """A sub-conversation as it is in the journal; a new one where there is none."""
-    meter, large, seat = parent.meter, parent.large, parent.seat
-    return Session(parent.stage, id, role, box, meter, large, seat, parent.hear, always, parent=parent)
+    sub = Session(parent.stage, id, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
+    sub.in_brief = parent.in_brief
+    return sub
+
+
+def purpose_blocks(purpose: str, background: str, local: bool) -> tuple[Block, ...]:
+    """What a sub-conversation is to find out, and what it knows; as local as who asks."""
+    egress: Egress = "local" if local else "any"
+    known = [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
+    return (Block("purpose", purpose, Tier.SESSION, egress=egress), *known)
 
 
 def without_own(box: Toolbox) -> list[ToolDefinition]:
@@ -81,7 +81,7 @@ async def open_link(sub: Session, purpose: str, egress: Egress = "any") -> None:
         event: dict[str, Json] = {"parent": parent.id, "purpose": purpose}
         await sub.append("conversation_opened", event if egress == "any" else {**event, "egress": "local"})
         _log.info("sub-conversation %s: opened by %s", sub.id, parent.id)
-        parent.hear(Opened(sub.id, parent.id, purpose))
+        parent.pass_on(Opened(sub.id, parent.id, purpose))
 
 
 async def close_link(sub: Session, summary: Summary, egress: Egress) -> None:
@@ -90,7 +90,7 @@ async def close_link(sub: Session, summary: Summary, egress: Egress) -> None:
     told: dict[str, Json] = {"summary": summary.text, "how": how, "struck": [*summary.struck]}
     await sub.append("conversation_closed", told if egress == "any" else {**told, "egress": "local"})
     _log.info("sub-conversation %s: completed, %s of %d characters", sub.id, how, len(summary.text))
-    sub.hear(Completed(sub.id, summary.text, how))
+    sub.hear(Completed, summary.text, how)
 
 
 def seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
@@ -171,7 +171,7 @@ async def _sum_up(sub: Session) -> Summary:
     seen, said = seen_in(sub.given, turns), said_in(turns)
     tokens, ratio = sub.correction, sub.seat.ratio
     room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, ratio)
-    with suppress(*FAILURES):
+    with suppress(*_FAILURES):
         if begun:
             response = await again(sub, begun[0])
         else:
@@ -222,7 +222,7 @@ async def found_by(
         await open_link(sub, purpose)
         try:
             response = await (again(sub, 0) if sub.state.messages else say(sub, text, blocks))
-        except FAILURES as error:
+        except _FAILURES as error:
             span.fail(type(error).__name__, "lines of its sources stand in for its answer")
             return Found("", error.what, seen_egress(sub, blocks), "")
         finally:
@@ -232,14 +232,3 @@ async def found_by(
     given = [block for block in blocks if block.text not in beside]
     seen = seen_in(given, sub.state.turns)
     return Found(response.text if good else "", why, seen_egress(sub, blocks), seen)
-
-
-def check_turns_alone(budget: Budget, shared: Budget) -> None:
-    """A sub-conversation's turns are its own; what bounds money and time is the agent's, for all of it.
-
-    Raises:
-        InputError: something else is another one.
-    """
-    if replace(budget, turns=shared.turns) != shared:
-        hint = "say replace(sub.budget, turns=...), or set agent.budget"
-        raise RunError("a sub-conversation shares the budget of its agent, but for turns", where="budget", hint=hint)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from types import TracebackType
+from contextlib import contextmanager, suppress
 from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
 from transom.agent.budget import Budget
 from transom.agent.events import OnEvent
-from transom.agent.views import Response
+from transom.agent.models import Response
 from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
 from transom.runs import Approval
-from transom.runs.tool_call import mark_calls
+from transom.runs.tool_calls import mark_calls
 
 T = TypeVar("T")
 
@@ -52,12 +51,12 @@ class SyncAgent:
         self.agent.budget = budget
 
     @property
-    def on_event(self) -> OnEvent:
+    def on_event(self) -> OnEvent | None:
         """Hears what happens while it happens; it is called in the thread that waits."""
         return self.agent.on_event
 
     @on_event.setter
-    def on_event(self, on_event: OnEvent) -> None:
+    def on_event(self, on_event: OnEvent | None) -> None:
         self.agent.on_event = on_event
 
     def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
@@ -118,16 +117,12 @@ class SyncAgent:
         Raises:
             RunError: it is closed, somebody does, or there is an event loop, in which nobody may wait.
         """
-        try:
+        with suppress(RuntimeError):
             asyncio.get_running_loop()
-        except RuntimeError:
-            pass
-        else:
             raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
         if not self._busy.acquire(blocking=False):
-            raise RunError(
-                "something is under way in it, in another thread", where="SyncAgent", hint="say one thing at a time"
-            )
+            what = "something is under way in it, in another thread"
+            raise RunError(what, where="SyncAgent", hint="say one thing at a time")
         try:
             runner = self._open_runner
             if runner is None:
@@ -139,9 +134,7 @@ class SyncAgent:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             self.close()
         except RunError:

@@ -8,13 +8,13 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from transom.agent.events import ToolCallFinished, ToolCallStarted
+from transom.agent.results import keep
 from transom.agent.session import Session
 from transom.context.oversized import level
 from transom.errors import ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.runs.conversation import Conversation
-from transom.runs.questions import Wanted
-from transom.runs.tool_call import ToolCallScope
+from transom.runs.tool_calls import ToolCallScope
 from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
 from transom.tools.toolbox import Accepted
@@ -32,33 +32,38 @@ async def run_pending(session: Session) -> None:
     """
     state = session.state
     assert state.pending is not None, "a reply waits for results"
-    calls = state.pending.calls
-    there = state.results
-    missing = [number for number, _ in enumerate(calls) if number not in there]
+    calls, there = state.pending.calls, state.results
     heard: set[int] = set()
-    for batch in _batches(session, missing, calls):
-        await _all([_run_one(session, number, calls, heard) for number in batch])
+    for batch in _batches(session, [number for number in range(len(calls)) if number not in there], calls):
+        work = [_run_one(session, number, calls, heard) for number in batch]
+        if len(work) == 1:
+            await work[0]
+            continue
+        # Each comes to its end, and into the journal, before the error of another one ends the message.
+        for one in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(one, BaseException):
+                raise one
     if len(calls) > 1:
         await _bound(session, calls)
     state = session.state
     results = state.results
     for number, call in enumerate(calls):
-        outcome = results[number]
+        outcome = results[number]  # as it is now: one before it may have changed it
         if outcome.get("kept") and not outcome.get("brief"):
             whole = outcome_from_json(outcome)
-            brief = await session.large.digest(session, number, call, whole)
+            brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
             if brief is not whole:
                 session.stage.tools.replace_result(session.key, number, {**brief.to_json(), "brief": True})
                 _replace_equal(session, calls, number, whole, brief)
             if number not in heard:
-                session.hear(ToolCallFinished(session.id, call, brief.result))
+                session.hear(ToolCallFinished, call, brief.result)
     state.settle()
 
 
 def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
     """Calls that are run together: of equal ones the first, and then the others, which repeat or follow it."""
     if len(numbers) < 2:
-        return [list(numbers)] if numbers else []
+        return [[*numbers]] if numbers else []
     first = {calls[number].wanted: number for number in reversed(numbers)}
     boxed = session.toolbox.tools
     waiting = {tool.name for tool in boxed if tool.effect == "once" or (tool.effect == "pure" and not tool.fresh)}
@@ -66,41 +71,25 @@ def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
 
-async def _all(work: Sequence[Awaitable[None]]) -> None:
-    """Together; each comes to its end, and into the journal, before the error of another one ends the message."""
-    if len(work) == 1:
-        await work[0]
-        return
-    done = await asyncio.gather(*work, return_exceptions=True)
-    for one in done:
-        if isinstance(one, BaseException):
-            raise one
-
-
 async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
-    state, call = session.state, calls[number]
+    state, call, tools = session.state, calls[number], session.stage.tools
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
-    capped = state.rounds >= session.toolbox.max_turns and not begun
+    capped = state.messages[-1].rounds >= session.toolbox.max_turns and not begun
     instead = used_up(call) if capped else None
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
-    seconds = None if instead else session.meter.left(session.spent, session.deadline)
-    session.hear(ToolCallStarted(session.id, call))
+    seconds = None if instead else session.meter.left(state.spent, session.deadline)
+    session.hear(ToolCallStarted, call)
     spec = _spec(session, call, accepted if instead is None else None)
     if begun:  # whatever tools there are today
-        spec = replace(spec, effect="once" if session.stage.tools.was_once(session.key, number, call) else "unknown")
-    came = await session.stage.tools.carry_out(
-        session.key,
-        number,
-        spec,
-        _act(session, state, number, call, accepted, seconds, instead),
-        wanted=Wanted(call, state.egress),
-        lost=lambda: done_before(call),
-        stopped=lambda: stopped_while_running(call),
+        spec = replace(spec, effect="once" if tools.was_once(session.key, number, call) else "unknown")
+    act = _act(session, state, number, call, accepted, seconds, instead)
+    came = await tools.carry_out(
+        session.key, number, spec, act, call=call, egress=state.egress, lost=done_before, stopped=stopped_while_running
     )
     if not came.kept:
         heard.add(number)
-        session.hear(ToolCallFinished(session.id, call, came.result))
+        session.hear(ToolCallFinished, call, came.result)
 
 
 def _act(
@@ -125,11 +114,11 @@ def _act(
                 CALL_ID.reset(token)
         else:
             scope = ToolCallScope(session.stage.host, state.egress)
-            with scope.entered():
+            with scope:
                 ran = await session.toolbox.run(call, accepted, seconds=seconds, place=place)
             if scope.heard != "any":
                 ran = replace(ran, result=replace(ran.result, egress=scope.heard))
-        return await session.large.keep(session, ran, session.window.result_tokens)
+        return await keep(session, ran, session.window.result_tokens)
 
     return act
 
@@ -144,7 +133,7 @@ async def _answered(
     """
     call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
-        if before := session.equal.find(state, call):
+        if before := session.derived.equal(call):
             return again(call, before)
         for other, outcome in state.results.items() if len(calls) > 1 else ():
             ran = outcome_from_json(outcome)
@@ -152,7 +141,7 @@ async def _answered(
                 return again(call, ran.result)
     if not tool.needs_approval:
         return None
-    said = await session.stage.tools.approval(session.key, number, Wanted(call, state.egress))
+    said = await session.stage.tools.approval(session.key, number, call, state.egress)
     if said.decision == "approve":
         return None
     why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
@@ -174,7 +163,7 @@ async def _bound(session: Session, calls: Sequence[ToolCall]) -> None:
     most = level(sizes, session.window.result_tokens)
     for number, (outcome, size) in enumerate(zip(outcomes, sizes, strict=True)):
         if size > most and not session.state.results[number].get("brief"):
-            kept = await session.large.keep(session, outcome, most)
+            kept = await keep(session, outcome, most)
             if kept is not outcome:
                 session.stage.tools.replace_result(session.key, number, kept.to_json())
                 _replace_equal(session, calls, number, outcome, kept)

@@ -17,14 +17,17 @@ from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResu
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
+from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
-from transom.errors import InputError, NeedsModel
+from transom.errors import InputError, NeedsModel, Paused
 from transom.formats.yaml_files import read_bytes
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.runs import Artifact, Run
 from transom.sandbox import Sandbox
 
-_SHELL = re.compile(r"^~|\$(?!\{)|[*?]")  # what a shell would put something else for
+TAKEN = "build from it as it is"
+_SHELL = re.compile(r"\$(?!\{)")  # what a shell would put something else for
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 
@@ -65,19 +68,24 @@ class Places:
 
 @dataclass(frozen=True)
 class Manner:
-    """How a check is made: what the roles are asked with, where code runs, by which day waivers expire."""
+    """How a check is made: what the roles are asked with, where code runs, by which day waivers expire.
+
+    Attributes:
+        memory: of earlier items; what a checker that passed was built from is kept there.
+    """
 
     occasion: Occasion
     sandbox: Sandbox
     spec: CallSettings = field(default_factory=CallSettings)
     build: BuildSettings = field(default_factory=BuildSettings)
+    memory: Memory | None = None
 
 
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
         sizes = _sizes(item, places.roots(places.of(item, run.folder)))
-        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec)
+        return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
 
@@ -102,9 +110,12 @@ async def checker_of(
         variables={**places.roots(base).defaults, **places.variables},
     )
     try:
-        return await build_checker(run, inputs, manner.sandbox, manner.build, folder)
+        built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
     except NeedsModel as error:
         return BuildResult(status="NEEDS_MODEL", item_id=inputs.item_id, needs_model=_words(error), run_id=run.id)
+    if manner.memory and built.done:
+        await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
+    return built
 
 
 def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
@@ -173,8 +184,9 @@ async def check_all(
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
-    if not spec.ready:
-        return spec.result
+    if not spec.ready and not await _is_taken(run, spec.result):
+        command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
+        return spec.result.model_copy(update={"choose": command})
     if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
         return _nothing_to_check(run, item, unusable)
     target = places.out / checker_folder(item.item_id) if places.out else None
@@ -187,6 +199,18 @@ async def check_all(
         return built.result
     checker = open_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
+
+
+async def _is_taken(run: Run, result: SpecResult) -> bool:
+    """Whether a person takes an ItemSpec in spite of its findings, which wait as a question until then."""
+    first = result.findings[0]
+    more = f" and {len(result.findings) - 1} more" if len(result.findings) > 1 else ""
+    asks = f"The ItemSpec of {result.item_id} has findings: {first.message}{more}. What is to become of it?"
+    try:
+        word = await run.ask("review", asks, options=[TAKEN, "I mend it"])
+    except Paused:
+        return False
+    return word.text == TAKEN
 
 
 def checker_folder(item_id: str) -> str:
@@ -247,14 +271,13 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     Raises:
         InputError: a variable is not defined.
     """
-    found = [_existing(roots.expand(name.written, item.where(name.line))) for name in item.input_files]
+    found = [_existing(path) for _, path in Inputs.of(item, roots).paths]
     return [Path(os.path.realpath(path)) for path in found if path]
 
 
 def _unusable(item: Item, roots: Roots) -> dict[str, str]:
     """Why each input file that cannot be read is none, by its name in reports."""
-    paths = [(name.written, roots.expand(name.written, item.where(name.line))) for name in item.input_files]
-    gone = [(name, path) for name, path in paths if _existing(path) is None]
+    gone = [(name, path) for name, path in Inputs.of(item, roots).paths if _existing(path) is None]
     return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
 
 
@@ -265,7 +288,7 @@ def _why_not(path: Path) -> str:
         return "a link to nothing" if path.is_symlink() else "no such file"
     except OSError as error:
         return os.strerror(error.errno or 0)
-    return "a folder, not a file" if stat.S_ISDIR(mode) else "not a regular file"
+    return "a folder without files" if stat.S_ISDIR(mode) else "not a regular file"
 
 
 def input_problems(
@@ -284,13 +307,13 @@ def input_problems(
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
     roots, problems = places.roots(places.of(item, otherwise)), list[str]()
     for name in item.input_files:
-        path = roots.expand(name.written, item.where(name.line))
-        called = {name.written, roots.shown(path, name.written), path.name}
-        message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
-        if message:
-            hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
-            where = f"{item.where(name.line)}: {name.written}: {message}"
-            problems.append(f"{where}; looked for at {path.absolute()}{hint}")
+        for written, path in roots.spread(name.written, item.where(name.line)):
+            called = {written, roots.shown(path, written), path.name}
+            message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+            if message:
+                hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
+                where = f"{item.where(name.line)}: {name.written}: {message}"
+                problems.append(f"{where}; looked for at {path.absolute()}{hint}")
     return problems
 
 

@@ -1,5 +1,6 @@
 """The composition root: all commands, the entry of the console script, and how a command may end.
 
+A function of a command raises a `TransomError` for whatever is wrong with its input: one line, and an exit code.
 It is called `app` and not `main`, since the console script's function `transom.cli.main` would hide a module of that
 name.
 """
@@ -12,15 +13,17 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from transom import __version__
-from transom.cli.command import HELP_NAMES, Group, Invocation
-from transom.cli.nearest import nearest
+from transom.cli.command import root
+from transom.cli.history import nearest
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
+from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
@@ -33,10 +36,9 @@ _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
     open_streams()
-    _forgive_unprintable()
-    invocation = Invocation()
+    begun: list[Session] = []
     try:
-        code = _invoke(sys.argv[1:] if argv is None else list(argv), invocation)
+        code = _invoke(sys.argv[1:] if argv is None else list(argv), begun)
         with unread():
             sys.stdout.flush()
     except typer.TyperException as error:
@@ -45,20 +47,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"transom: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        return _interrupted(invocation)
+        return _interrupted(begun)
     except BrokenPipeError:
         abandon_stdout()
         return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
         number = getattr(error, "errno", None)
-        return _machine(error, number) if number in _OF_THE_MACHINE else _defect(error, invocation)
+        return _machine(error, number) if number in _OF_THE_MACHINE else _defect(error, begun)
     return code
 
 
-def _invoke(argv: list[str], invocation: Invocation) -> int:
+def _invoke(argv: list[str], begun: list[Session]) -> int:
     _refuse_undecodable(argv)
     try:
-        with build_app().make_context("transom", argv, obj=invocation) as context:
+        with build_app().make_context("transom", argv, obj=begun) as context:
             return int(context.command.invoke(context) or 0)
     except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
         return error.exit_code
@@ -74,17 +76,15 @@ def _refuse_undecodable(argv: list[str]) -> None:
             raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
 
 
+@cache
 def build_app() -> Any:
     """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import demo, doctor, investigate, runs, serve, trace, waiting, window
+    from transom.cli import answering, demo, doctor, runs, serve, trace, window  # noqa: F401
 
-    app = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
-    app.callback()(_root)
+    root.callback()(_root)
     for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
-        app.add_typer(sub)
-    for single in (demo, doctor, investigate, runs, serve, waiting):
-        single.add_to(app)
-    return typer.main.get_command(app)
+        root.add_typer(sub)
+    return typer.main.get_command(root)
 
 
 def _products() -> list[typer.Typer]:
@@ -124,10 +124,13 @@ def _usage(error: typer.TyperException) -> int:
     return 2
 
 
-def _interrupted(invocation: Invocation) -> int:
-    open_runs = invocation.session.open_runs if invocation.session else []
-    go_on = "; ".join(f"go on with: transom resume {run}" for run in open_runs)
-    say(f"\ntransom: interrupted{'; ' if go_on else ''}{go_on}")
+def _interrupted(begun: list[Session]) -> int:
+    """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as a whole."""
+    commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
+    for session in begun:
+        if session.entry["command"] == "demo":
+            commands = [" ".join(["transom demo", *(session.entry["given"]["products"] or ())])]
+    say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
     return INTERRUPTED
 
 
@@ -139,32 +142,25 @@ def _machine(error: Exception, number: int) -> int:
     return 2
 
 
-def _defect(error: Exception, invocation: Invocation) -> int:
+def _defect(error: Exception, begun: list[Session]) -> int:
     """Something that nobody foresaw: one line for the person, the rest into a file for whoever mends it."""
     from transom.telemetry import Redactor
 
-    redact = (invocation.session.redact if invocation.session else None) or Redactor()
+    redact = (begun[0].redact if begun else None) or Redactor()
     said = " ".join(redact(str(error)).split())[:200] or "no message"
     details = redact("".join(traceback.format_exception(error)))
-    kept = _keep(details, invocation)
+    kept = _keep(details, begun)
     say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
     return 2
 
 
-def _keep(details: str, invocation: Invocation) -> str:
+def _keep(details: str, begun: list[Session]) -> str:
     """Write them beside the runs; says where they are."""
     try:
-        root = invocation.session.workspace_root if invocation.session else Path.cwd() / ".transom"
-        path = root / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
+        place = begun[0].workspace_root if begun else Path.cwd() / ".transom"
+        path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace")
     except OSError as failed:
         return f"and its details could not be kept ({failed.strerror})"
     return f"its details are in {path}"
-
-
-def _forgive_unprintable() -> None:
-    """A terminal of another encoding must not stop a verdict: what it cannot show is escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from transom.cli.history import RunView
 from transom.context import TokenCorrection
 from transom.context.cache import CacheMonitor, Seen
+from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.llm import Request, Usage, render
 from transom.llm.cache_terms import terms_of
@@ -25,62 +25,52 @@ class Call:
     Attributes:
         number: from 1, in the order of the run.
         reply: its journal record.
-        request: blocks, turns, what was dropped, as JSON.
+        document: its request as JSON: blocks, turns, what was dropped.
+        request: its request as it was made.
         rendered: the bytes that were sent.
-        tokens: how tokens were estimated by then, with the usage of the conversation's earlier calls.
+        correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
         seen: what the cache monitor says of it, beside the calls before it.
     """
 
     number: int
     reply: dict[str, Any]
-    request: dict[str, Any]
+    document: dict[str, Any]
+    request: Request
     rendered: bytes
-    tokens: TokenCorrection = field(default_factory=TokenCorrection)
-    seen: Seen | None = None
+    correction: TokenCorrection
+    seen: Seen
 
     @property
     def text(self) -> str:
         return self.rendered.decode("utf-8", "surrogatepass")
 
-    @cached_property
-    def asked(self) -> Request:
-        """The request as it was made."""
-        return request_from_json(self.request)
+    def tokens(self, piece: Piece) -> int:
+        """The estimate of a part of the window."""
+        return self.correction.tokens(piece_size(piece))
 
 
-def calls_of(store: SqliteStore, found: RunView) -> list[Call]:
-    """All calls of a run, oldest first."""
-    pairs = zip(found.replies, requests_of(store, found.records), strict=True)
-    return [_read(store, number, reply, request) for number, (reply, request) in enumerate(pairs, 1)]
-
-
-def _read(store: SqliteStore, number: int, reply: dict[str, Any], request: dict[str, Any]) -> Call:
-    sent = reply["window"].get("rendered")
-    if sent:
-        return Call(number, reply, request, store.get_blob(sent))
-    return Call(number, reply, request, render(request_from_json(request)).as_text().encode("utf-8", "surrogatepass"))
-
-
-def watched(calls: list[Call]) -> tuple[list[Call], list[str]]:
-    """The calls, each as it was estimated then and with what the cache monitor says of it; and what caches saved.
+def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
+    """All calls of a run, oldest first; and what caches saved, for people.
 
     Each conversation learns of each model from its own usage, of the first call of an answer.
     """
     monitors: dict[str, CacheMonitor] = {}
     learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
-    seen_so = []
-    for call in calls:
-        answer, key = call.reply["reply"], key_of(call.reply)
+    calls: list[Call] = []
+    for reply, document in zip(found.replies, requests_of(store, found.records), strict=True):
+        request, sent = request_from_json(document), reply["window"].get("rendered")
+        rendered = store.get_blob(sent) if sent else render(request).as_text().encode("utf-8", "surrogatepass")
+        answer, key = reply["reply"], key_of(reply)
         by, usage = answer["by"], Usage(**answer["usage"])
-        tokens = learned.get((key, by), TokenCorrection())
+        correction = learned.get((key, by), TokenCorrection())
         monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
-        monitor.tokens = tokens
-        seen = monitor.watch(call.asked, usage, conversation=key.conversation)
-        if size := call.reply.get("size"):
-            learned[key, by] = tokens.learned(Measure(*size), usage.input_tokens)
-        seen_so.append(replace(call, tokens=tokens, seen=seen))
+        monitor.tokens = correction
+        seen = monitor.watch(request, usage, conversation=key.conversation)
+        if size := reply.get("size"):
+            learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
+        calls.append(Call(len(calls) + 1, reply, document, request, rendered, correction, seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
-    return seen_so, [
+    return calls, [
         f"cache of {by}: {line}"
         for by, savings in saved
         if savings.reported_read or savings.cost != 1 or savings.below

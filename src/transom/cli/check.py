@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,7 +46,7 @@ async def build(
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
     options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
 ) -> int:
-    """Build a checker from an ItemSpec, held to the gates on real files.
+    """Build a checker from an ItemSpec, held to its gates.
 
     With -o: ID_checker/.
     """
@@ -61,7 +61,7 @@ async def build(
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],
-    options: Annotated[Options, Among("variables", "out", *_JUDGING, "approved_only", "reports", "unsafe")],
+    options: Annotated[Options, Among("variables", "out", *_JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Run checkers on the files of today.
 
@@ -81,7 +81,7 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
-    options: Annotated[Options, Among(*_WHERE, *_JUDGING, "unsafe")],
+    options: Annotated[Options, Among(*_WHERE, *_JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.
 
@@ -90,6 +90,26 @@ async def all_(
     from transom.cli.checking import all_command
 
     return await all_command(session, items, options)
+
+
+@command(
+    check_app,
+    "batch",
+    example="transom check batch examples/checks -j 8 --var CHECKLIST_ROOT=examples/checks/data --report html:all.html",
+    asks=True,
+)
+async def batch(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items, or checkers.")],
+    options: Annotated[Options, Among("jobs", *_WHERE, *_JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+) -> int:
+    """Check many items, several at once.
+
+    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/ each.
+    """
+    from transom.cli.batch import batch_command
+
+    return await batch_command(session, targets, options)
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
@@ -124,7 +144,9 @@ async def approve(
     return approve_command(session, checker, by)
 
 
-Item = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on.")]
+Item = Annotated[
+    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
+]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 
@@ -132,24 +154,53 @@ Name = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 @command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
 async def confirm(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
     """Say that a verdict is right. It counts for the insights that the checker's build named."""
-    from transom.cli.check_words import Word, word_command
+    from transom.cli.check_words import word_command
 
-    return await word_command(session, Word(run, item, by, True, reason))
+    return await word_command(session, run, item, by, reason, confirmed=True)
 
 
 @command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
 async def overturn(session: Session, run: RunArgument, item: Item, by: Name, reason: Reason = "") -> int:
     """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
-    from transom.cli.check_words import Word, word_command
+    from transom.cli.check_words import word_command
 
-    return await word_command(session, Word(run, item, by, False, reason))
-
-
-async def _resume(session: Session, entry: dict[str, Any]) -> int:
-    """Give the command again that a run was opened by."""
-    from transom.cli.checking import resume_check
-
-    return await resume_check(session, entry)
+    return await word_command(session, run, item, by, reason, confirmed=False)
 
 
-RESUME = {"check": _resume, "check-build": _resume, "check-run": _resume}
+@command(check_app, "explain", example="transom check explain batch VER-02")
+async def explain(session: Session, run: RunArgument, item: Item) -> int:
+    """Say why a verdict is as it is: what was asked, how each part is judged, and the lines that decided."""
+    from transom.cli.everyday import explain_command
+
+    return await explain_command(session, run, item)
+
+
+@command(check_app, "import", example="transom check import signoff.csv -o items")
+async def import_(
+    session: Session,
+    sheet: Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")] = Path("items"),
+) -> int:
+    """Write item files from the lines of a spreadsheet.
+
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
+    """
+    from transom.cli.everyday import import_command
+
+    return import_command(session, sheet, out)
+
+
+waiver_app = group("waiver", "The waivers of items.")
+check_app.add_typer(waiver_app)
+
+
+@command(waiver_app, "lint", example="transom check waiver lint examples/checks")
+async def lint_waivers(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
+    options: Annotated[Options, Among("as_of")],
+) -> int:
+    """Name waivers without reason, owner or last day, those that have expired, and those that fit everything."""
+    from transom.cli.everyday import waiver_lint_command
+
+    return waiver_lint_command(session, targets, options.day)

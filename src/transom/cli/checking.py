@@ -5,22 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import cast
 
-from transom.canonical import Json
+from transom.canonical import Json, pretty_json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.lessons import DOMAIN
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
+    Manner,
     Places,
-    SentBack,
     check_all,
     checker_folder,
     checker_of,
@@ -35,61 +35,45 @@ from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import (
+    Answer,
     print_answer,
     print_build,
     print_spec,
-    print_verdict,
     print_verdicts,
     verdict_for,
 )
-from transom.cli.check_reports import parse_reports
 from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
-from transom.cli.options import manner_of, places_of, session_of
+from transom.cli.memory import opened as remembered
+from transom.cli.options import compared_by, manner_of, places_of, writer_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.cli.told import Options
 from transom.errors import InputError, TransomError
 from transom.runs import Run, export
-from transom.runs.person import give_help, rewind
+from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 
 LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
-Answer: TypeAlias = SpecResult | BuildResult | Verdict
-
 _log = logging.getLogger(__name__)
-
-
-async def resume_check(today: Session, entry: Mapping[str, Any]) -> int:
-    """Give the command again that a run was opened by, as if in the same folder."""
-    session, options = session_of(entry, today), Options.from_entry(entry)
-    targets = [Path(target) for target in entry.get("targets", ())]
-    match entry.get("command"):
-        case "spec":
-            return await spec_command(session, options)
-        case "build":
-            return await build_command(session, targets[0], options)
-        case "run":
-            return await run_command(session, targets, options)
-        case _:
-            return await all_command(session, targets or [_item_path(options)], options)
 
 
 async def spec_command(session: Session, options: Options) -> int:
     """`check spec`."""
-    item = load_checked(session, _item_path(options), strict=options.strict)
+    item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
-    entry = options.entry("spec", session)
-    async with session.open_store() as store, _run_of(session, store, item, entry) as run:
-        spec = await spec_of(run, item, places, manner_of(session, options, needs_sandbox=False))
+    async with session.open_store() as store, _run_of(session, store, item) as run:
+        async with remembered(session) as memory:
+            manner = manner_of(session, options, needs_sandbox=False, memory=memory)
+            spec = await spec_of(run, item, places, manner)
         if isinstance(spec, WrittenSpec):
             await register_spec(store, item, spec.document.value)
         result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
         if options.debug:
-            await _copy_rounds(run, places.out or run.folder / "spec", item.item_id)
+            await _copy_rounds(run, places.out or run.folder / "spec", item, spec)
         await _finish(run, result)
     return print_spec(session, result) if result else await spec_command(session, options)
 
@@ -101,22 +85,21 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
-    name = item.item_id if item else spec.item_id
-    entry = options.entry("build", session, [itemspec])
+    name, kept = item.item_id if item else spec.item_id, session.entry
+    session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
-        async with _opened(session, store, "check-build", name, inputs, entry) as run:
+        async with session.open_run("check-build", inputs, name=name, store=store, entry=kept) as run:
             if options.reset_iterations:
                 await give_help(run, reset=True)
             if options.checkpoint:
                 again = rewind(run, options.checkpoint)
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
-            with opened(session, LEARNED, making=True) as playbook:
-                manner = manner_of(session, options, playbook=playbook)
+            async with _learning(session, options) as manner:
                 built = await checker_of(run, spec.text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
@@ -127,121 +110,79 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
 
 
 async def run_command(session: Session, targets: Sequence[Path], options: Options) -> int:
-    """`check run`. Of several targets one that cannot be judged costs the others nothing."""
-    reports = parse_reports(session, options.reports, options.variables, targets)
+    """`check run`."""
     taken: set[Path] = set()
     async with session.open_store() as store:
-        if len(targets) == 1:
-            return print_verdict(session, await _run_one(session, store, targets[0], targets, options, taken), reports)
-        verdicts = await _all_of(
-            targets, options.day, lambda one: _run_one(session, store, one, targets, options, taken)
-        )
-    return print_verdicts(session, verdicts, reports)
+
+        async def work(target: Path) -> Verdict:
+            return await run_one(session, store, target, options, taken, several=len(targets) > 1)
+
+        return await _judge(session, targets, options, work)
 
 
 async def all_command(session: Session, items: Sequence[Path], options: Options) -> int:
-    """`check all`. Of several items one that cannot be judged costs the others nothing."""
+    """`check all`."""
     async with session.open_store() as store:
-        if len(items) == 1:
-            answer = await answer_of(session, store, replace(options, item=items[0]))
-            return print_answer(session, items[0], answer, options.day)
-        verdicts = await _all_of(
-            items, options.day, lambda item: answer_of(session, store, replace(options, item=item), items)
-        )
-    return print_verdicts(session, verdicts)
+
+        async def work(item: Path) -> Answer:
+            return await answer_of(session, store, replace(options, item=item), several=len(items) > 1)
+
+        return await _judge(session, items, options, work)
 
 
-async def _all_of(targets: Sequence[Path], day: str, work: Callable[[Path], Awaitable[Answer]]) -> list[Verdict]:
-    """One verdict for every target, in their order; an error is said at once, and stands in its place."""
+async def _judge(
+    session: Session, targets: Sequence[Path], options: Options, work: Callable[[Path], Awaitable[Answer]]
+) -> int:
+    """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
+    day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
+    if len(targets) == 1:
+        answer = await work(targets[0])
+        answer = compared(answer) if isinstance(answer, Verdict) else answer
+        return print_answer(session, targets[0], answer, day, write)
     verdicts: list[Verdict] = []
     for target in targets:
+        outcome: Answer | TransomError
         try:
-            verdicts.append(verdict_for(target, await work(target), day))
+            outcome = await work(target)
         except TransomError as error:
             say(f"transom: {error}")
-            verdicts.append(verdict_for(target, error, day))
-    return verdicts
+            outcome = error
+        verdicts.append(compared(verdict_for(target, outcome, day)))
+    return print_verdicts(session, verdicts, write)
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path] = ()) -> Answer:
-    """Spec, build and run of one item; where one of them stops, its own answer.
-
-    Args:
-        options: `item` names it.
-        all_items: the items of the whole command where there are several.
-    """
-    answer: Answer | None = None
-    while answer is None:  # once more where Section 4 is corrected by what the files show, which happens once
-        answer = await _answer_once(session, store, options, all_items)
+async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> Answer:
+    """Spec, build and run of one item; where one of them stops, its own answer."""
+    started = time.monotonic()
+    item = load_checked(session, cast("Path", options.item), strict=options.strict)
+    places = places_of(session, options, session.settings.paths.output_dir)
+    copy = _verdict_copy(places, item.item_id, several=several)
+    session.settle(as_of=options.day)
+    async with _run_of(session, store, item) as run:
+        async with _learning(session, options) as manner:
+            result = await check_all(run, item, places, manner, copy_to=copy)
+        answer: Answer | None = None
+        if isinstance(result, Judged):
+            await register_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
+            answer = _shown(result.verdict, run.id, started)
+        elif isinstance(result, SpecResult):
+            answer = await with_readings(session, run, item, places, result)
+        elif isinstance(result, BuildResult):
+            answer = result
+        if answer:
+            _say_inputs(item, places, run.folder, answer)
+            await _finish(run, answer)
+    if (
+        answer is None
+    ):  # once more: the files corrected Section 4, or a person has said what is meant; each happens once
+        return await answer_of(session, store, options, several=several)
+    if isinstance(result, Judged) and result.verdict.doubted:
+        say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return answer
 
 
-async def _answer_once(
-    session: Session, store: SqliteStore, options: Options, all_items: Sequence[Path]
-) -> Answer | None:
-    """As `answer_of`; None where Section 4 has to be corrected first."""
-    started = time.monotonic()
-    path = _item_path(options)
-    item = load_checked(session, path, strict=options.strict)
-    places = places_of(session, options, session.settings.paths.output_dir)
-    copy = _verdict_copy(places, item.item_id, several=len(all_items) > 1)
-    entry = options.entry("all", session, all_items or [path])
-    async with _run_of(session, store, item, entry) as run:
-        with opened(session, LEARNED, making=True) as playbook:
-            result = await check_all(run, item, places, manner_of(session, options, playbook=playbook), copy_to=copy)
-        if isinstance(result, SentBack):
-            return None
-        _say_inputs(item, places, run.folder, result.verdict if isinstance(result, Judged) else result)
-        if isinstance(result, Judged):
-            spec = (result.checker / SPEC_FILE).read_text(encoding="utf-8")
-            await register_checker(store, item, result.checker, spec)
-            await _finish(run, result.verdict)
-        else:
-            stopped: SpecResult | BuildResult | None = result
-            if isinstance(result, SpecResult):
-                stopped = await with_readings(session, run, item, places, result)
-            await _finish(run, stopped)
-    if not isinstance(result, Judged):
-        return stopped or await answer_of(session, store, options, all_items)
-    if result.verdict.doubted:
-        say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
-    return _shown(result.verdict, run.id, started)
-
-
-@asynccontextmanager
-async def _run_of(session: Session, store: SqliteStore, item: Item, entry: Mapping[str, Json]) -> AsyncIterator[Run]:
-    """The one run of an item, in which `check spec` and `check all` both work."""
-    await claim_id(store, item)
-    inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
-    async with _opened(session, store, "check", item.item_id, inputs, entry) as run:
-        yield run
-
-
-@asynccontextmanager
-async def _opened(
-    session: Session,
-    store: SqliteStore,
-    kind: str,
-    name: str,
-    inputs: Mapping[str, Json],
-    entry: Mapping[str, Json],
-) -> AsyncIterator[Run]:
-    async with session.open_run(kind, inputs, name=name, store=store, entry=entry) as run:
-        _log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
-        yield run
-
-
-async def _finish(run: Run, result: SpecResult | BuildResult | Verdict | None) -> None:
-    """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
-    if result is None or (isinstance(result, SpecResult) and result.choose):
-        return
-    status = result.counted_as if isinstance(result, Verdict) else result.status
-    await run.finish(status)
-    _log.info("run %s: %s", run.id, status)
-
-
-async def _run_one(
-    session: Session, store: SqliteStore, target: Path, targets: Sequence[Path], options: Options, taken: set[Path]
+async def run_one(
+    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[Path], *, several: bool
 ) -> Verdict:
     """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
@@ -250,11 +191,11 @@ async def _run_one(
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
-    entry = options.entry("run", session, targets)
-    name = checker.config.item_id
+    name, kept = checker.config.item_id, session.entry
+    session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else home(store, checker.folder))
-    async with _opened(session, store, "check-run", name, inputs, entry) as run:
-        copy_to = _verdict_copy(places, name, several=len(targets) > 1)
+    async with session.open_run("check-run", inputs, name=name, store=store, entry=kept) as run:
+        copy_to = _verdict_copy(places, name, several=several)
         if copy_to in taken:
             what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
@@ -265,17 +206,39 @@ async def _run_one(
     return _shown(verdict, run.id, started)
 
 
+@asynccontextmanager
+async def _learning(session: Session, options: Options) -> AsyncIterator[Manner]:
+    """The manner of a build, with the workspace's playbook and memory."""
+    with opened(session, LEARNED, making=True) as playbook:
+        async with remembered(session) as memory:
+            yield manner_of(session, options, playbook=playbook, memory=memory)
+
+
+@asynccontextmanager
+async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIterator[Run]:
+    """The one run of an item, in which `check spec` and `check all` both work."""
+    await claim_id(store, item)
+    inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
+    async with session.open_run("check", inputs, name=item.item_id, store=store, entry=session.entry) as run:
+        yield run
+
+
+async def _finish(run: Run, result: Answer | None) -> None:
+    """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
+    if result is None or (isinstance(result, SpecResult) and result.choose):
+        return
+    status = result.counted_as if isinstance(result, Verdict) else result.status
+    await run.finish(status)
+    _log.info("run %s: %s", run.id, status)
+
+
 def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
     for line in input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
 
 
 def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
-    """A checker folder, or the newest checker that was built for an item.
-
-    Raises:
-        InputError: no checker was built for the item as it is described today; the command to run is named.
-    """
+    """A checker folder, or the newest checker that was built for an item."""
     if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
         return open_checker(target, strict=strict), None
     item = load_item(target, strict=strict)
@@ -289,16 +252,13 @@ def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None
     return places.out / (f"{item_id}_{VERDICT_FILE}" if several else VERDICT_FILE)
 
 
-def _item_path(options: Options) -> Path:
-    if options.item is None:
-        raise InputError("no item was given", hint="name its YAML file")
-    return options.item
-
-
-async def _copy_rounds(run: Run, out: Path, item_id: str) -> None:
-    """Every round's prompt and reply, under the names that a person knows, in `<id>_debug/`."""
-    for file in sorted((run.folder / "spec").glob("round*/*.md")):
-        await export(run.store, out / f"{item_id}_debug" / file.name, file.read_bytes(), progress=run.progress)
+async def _copy_rounds(run: Run, out: Path, item: Item, spec: WrittenSpec | SpecResult) -> None:
+    """Every round's prompt and reply, the item and who answered what, under names that a person knows."""
+    result = spec.result if isinstance(spec, WrittenSpec) else spec
+    copies = {file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))}
+    copies |= {"config.yaml": item.text.encode("utf-8"), "meta.json": pretty_json(result).encode("utf-8")}
+    for name, data in copies.items():
+        await export(run.store, out / f"{item.item_id}_debug" / name, data, progress=run.progress)
 
 
 def _shown(verdict: Verdict, run_id: str, started: float) -> Verdict:

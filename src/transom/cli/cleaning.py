@@ -8,79 +8,52 @@ import re
 import shutil
 import tarfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from transom.checklist.run import APPROVAL
 from transom.cli.history import RunView, all_runs, view
+from transom.cli.runs import Wish
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy
 from transom.runs import trace_id, write_file
-from transom.runs.event_log import SUCCESSES
-from transom.runs.lease import RunLock
+from transom.runs.checkpoints import SUCCESSES
 from transom.runs.run import RUNS
+from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
-DEFAULT_AGE = "7d"
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What a person wants cleaned.
-
-    Attributes:
-        older_than: e.g. `7d`; None: seven days, and runs that wait for a person stay.
-        keep_successful: runs that came to their end stay.
-        archive: pack each into `archive/RUN.tar.gz` of the workspace first.
-        dry_run: only say what would go.
-    """
-
-    older_than: str | None = None
-    keep_successful: bool = False
-    archive: bool = False
-    dry_run: bool = False
-
-
-async def clean(session: Session, store: SqliteStore, wish: Wish) -> list[dict[str, Any]]:
+async def clean(session: Session, store: SqliteStore, wish: Wish, oldest: datetime) -> list[dict[str, Any]]:
     """Remove runs: their files, traces, journals, and the windows that no other run has.
 
-    Returns:
-        One row a run: what went, its size, its archive; or why it stays.
-
-    Raises:
-        InputError: `older_than` is no age, or something cannot be removed or archived.
+    What was heard of after `oldest` stays. Returns one row a run: what went, its size, its archive; or why it stays.
     """
-    oldest = datetime.now(UTC) - age(wish.older_than or DEFAULT_AGE)
-    views = [view(session, store, row) for row in all_runs(store)]
-    going, rows = [], []
-    for one in views:
+    rows = []
+    for one in [view(session, store, row) for row in all_runs(store)]:
         folder = session.workspace.run_folder(one.row.name, one.row.id)
-        row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": _size(folder)}
-        rows.append(row | {"kept": _why_it_stays(one, folder, wish, oldest), "archive": None})
-        if rows[-1]["kept"] is None:
-            going.append((one, folder, rows[-1]))
-    for one, folder, row in going if not wish.dry_run else []:
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
+        row |= {"kept": _why_it_stays(one, folder, wish, oldest), "archive": None}
+        rows.append(row)
+        if row["kept"] is not None or wish.dry_run:
+            continue
         try:
             lock = RunLock(session.workspace.state_dir / "locks", one.row.id)
         except RunBusy as error:
             row["kept"] = error.what
             continue
         try:
-            await _remove(session, store, one, folder, row, archive=wish.archive)
+            row["archive"] = await _remove(session, store, one, folder, archive=wish.archive)
         finally:
             lock.release()
     return rows
 
 
 def age(text: str, option: str = "--older-than") -> timedelta:
-    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given.
-
-    Raises:
-        InputError: it is none of these.
-    """
+    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
     match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
     if not match:
         raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
@@ -108,15 +81,12 @@ def _last(one: RunView) -> datetime:
     return datetime.strptime(one.row.id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 
-async def _remove(
-    session: Session, store: SqliteStore, one: RunView, folder: Path, row: dict[str, Any], *, archive: bool
-) -> None:
-    """The run's document goes last: cut off anywhere, the next clean-up finds it again."""
+async def _remove(session: Session, store: SqliteStore, one: RunView, folder: Path, *, archive: bool) -> str | None:
+    """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns the archive's path."""
     trace = session.workspace.traces / f"{trace_id(one.row.id)}.jsonl"
+    target = session.workspace.root / "archive" / f"{one.row.id}.tar.gz"
     if archive:
-        target = session.workspace.root / "archive" / f"{one.row.id}.tar.gz"
         write_file(target, _packed(store, one, folder, trace))
-        row["archive"] = str(target)
     try:
         if folder.is_dir():
             shutil.rmtree(folder)
@@ -129,6 +99,7 @@ async def _remove(
     await store.forget(f"run/{one.row.id}", sorted(set(_blobs(one.records)) - shared))
     for key in [key for key, other in documents.items() if other["id"] == one.row.id]:
         await store.delete(RUNS, key)
+    return str(target) if archive else None
 
 
 def _blobs(records: list[Any]) -> Iterator[str]:
@@ -156,7 +127,3 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     info = tarfile.TarInfo(name)
     info.size = len(data)
     archive.addfile(info, io.BytesIO(data))
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
-from transom.cli.nearest import nearest
-from transom.cli.session import Format, Options, Session
+from transom.cli.history import nearest
+from transom.cli.session import Options, Session
 from transom.errors import InputError
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
@@ -20,133 +20,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
 
 
-class Among:
-    """Marks a parameter that gathers options: `options: Annotated[Options, Among("out", "strict")]`.
-
-    The options are those fields of the dataclass, each annotated as typer wants it; the other fields keep their
-    defaults. A field that is a tuple may be given several times.
-    """
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-
-@dataclass
-class Invocation:
-    """What the command line's entry knows of the command that it started."""
-
-    session: Session | None = None
-
-
-def _common(
-    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text",  # noqa: A002  its name
-    model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
-    ] = None,
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
-    verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
-    ] = 0,
-) -> None:
-    """The options of every command; only its signature is used."""
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Its parameters as keywords, with annotations that are types and not text."""
-    hints = get_type_hints(function, include_extras=True)
-    return [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-        for name, parameter in inspect.signature(function).parameters.items()
-    ]
-
-
-def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | None:
-    """The dataclass and the fields that a parameter marked with `Among` stands for."""
-    shape, *marks = get_args(parameter.annotation) or (None,)
-    return next(((shape, mark.names) for mark in marks if isinstance(mark, Among)), None)
-
-
-def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
-    for parameter in parameters:
-        gathered = _gathered(parameter)
-        if gathered is None:
-            yield parameter
-            continue
-        shape, names = gathered
-        hints, defaults = get_type_hints(shape, include_extras=True), {f.name: f.default for f in fields(shape)}
-        for name in names:
-            kind, *marks = get_args(hints[name])
-            if get_origin(kind) is tuple:
-                kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
-            annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
-            yield parameter.replace(name=name, annotation=annotation, default=defaults[name])
-
-
-def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """The inverse of `_spread` for the values: what the function's own parameters get."""
-    kept = dict(given)
-    for parameter in parameters:
-        if gathered := _gathered(parameter):
-            shape, names = gathered
-            values = {name: kept.pop(name) for name in names}
-            values = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-            kept[parameter.name] = shape(**values)
-    return kept
-
-
-_COMMON = _parameters(_common)
-_OF_THE_MODEL = ("model", "base_url", "max_cost")
-_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-
-
-def command(
-    app: typer.Typer, name: str, *, example: str, asks: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add a function as the command `name` of `app`, with the common options.
-
-    The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
-    them, and returns the exit code. Its docstring is the help text.
-
-    Args:
-        app: the group it belongs to.
-        name: what a person types.
-        example: a whole command line, shown in the help.
-        asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
-    """
-
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = _parameters(function)[1:]
-
-        def start(context: typer.Context, **given: Any) -> int:
-            options = Options(**{field.name: given.pop(field.name) for field in fields(Options) if field.name in given})
-            session = Session.start(options)
-            if isinstance(context.obj, Invocation):
-                context.obj.session = session
-            told = _gather(own, given)
-            if inspect.iscoroutinefunction(function):
-                return session.execute(lambda: function(session, **told))
-            return int(function(session, **told))
-
-        common = [one for one in _COMMON if asks or one.name not in _OF_THE_MODEL]
-        parameters = [_CONTEXT, *_spread(own), *common]
-        start.__doc__ = function.__doc__
-        # typer reads both of these; mypy knows only the second.
-        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as said
-        start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
-        return function
-
-    return declare
-
-
+_FIRST = ("demo", "check", "investigate", "story", "study", "eval", "runs", "waiting", "answer", "resume")
 _ALIASES = {
     "ls": "runs list",
     "ps": "runs list",
@@ -176,6 +50,11 @@ class Group(TyperGroup):
             ctx.exit(2)
         return super().parse_args(ctx, args)
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """What one begins with comes first."""
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-"):
             meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
@@ -187,3 +66,153 @@ class Group(TyperGroup):
 def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
     """A new group of commands, e.g. `runs`."""
     return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
+
+
+root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
+"""All commands and groups of `transom`."""
+
+
+class Among:
+    """Marks a parameter that gathers some options: `options: Annotated[Options, Among("out", "strict")]`.
+
+    A parameter that is annotated with a dataclass gathers options: its fields, each annotated as typer wants it, or
+    those that are named here; the others keep their defaults. A field that is a tuple may be given several times.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+_COMMANDS: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {}
+"""All commands, by what a person types: what does the work, and what it is given beside the session."""
+
+
+def command(
+    app: typer.Typer, name: str, *, example: str, asks: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add a function as the command `name` of `app`, with the common options.
+
+    The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
+    them, and returns the exit code. Its docstring is the help text.
+
+    Args:
+        app: the group it belongs to.
+        name: what a person types.
+        example: a whole command line, shown in the help.
+        asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = _parameters(function)[1:]
+        path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
+        _COMMANDS[path] = function, own
+
+        def start(context: typer.Context, **given: Any) -> int:
+            from pydantic_core import to_jsonable_python
+
+            session = Session.start(_gather([common], given)["common"])
+            session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _spread(own)}))
+            if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
+                context.obj.append(session)
+            values = _gather(own, given)
+            if inspect.iscoroutinefunction(function):
+                return session.execute(lambda: function(session, **values))
+            return int(function(session, **values))
+
+        names = [one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL]
+        common = _parameter("common", Annotated[Options, Among(*names)])
+        parameters = [_parameter("context", typer.Context), *_spread(own), *_spread([common])]
+        start.__doc__ = function.__doc__
+        # typer reads both of these; mypy knows only the second.
+        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as said
+        start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
+        return function
+
+    return declare
+
+
+_OF_THE_MODEL = ("model", "base_url", "max_cost")
+
+
+def can_resume(entry: Mapping[str, Any]) -> bool:
+    """Whether a command of today began the run that keeps this entry."""
+    return entry.get("command") in _COMMANDS
+
+
+async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
+    """Give the command again that began a run; see `Session.again`."""
+    function, _ = _COMMANDS[entry["command"]]
+    return int(await function(today.again(entry), **given_in(entry)))
+
+
+def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the command that began a run, as its function takes them."""
+    from pydantic import TypeAdapter
+
+    (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
+    given = {one.name: one.default for one in _spread(own)}
+    for one in _spread(own):
+        if one.name in kept:
+            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(kept[one.name])
+    return _gather(own, given)
+
+
+def _parameter(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Its parameters as keywords, with annotations that are types and not text."""
+    hints = get_type_hints(function, include_extras=True)
+    return [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, parameter in inspect.signature(function).parameters.items()
+    ]
+
+
+def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | None:
+    """The dataclass and the fields that a parameter stands for."""
+    shape, *marks = get_args(parameter.annotation) or (parameter.annotation,)
+    if not is_dataclass(shape):
+        return None
+    chosen = next((mark.names for mark in marks if isinstance(mark, Among)), None)
+    return shape, chosen or tuple(one.name for one in fields(shape))  # type: ignore[return-value]  # a class, no object
+
+
+def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
+    for parameter in parameters:
+        if gathered := _gathered(parameter):
+            shape, names = gathered
+            options = _options_of(shape)
+            yield from (options[name] for name in names)
+        else:
+            yield parameter
+
+
+@cache
+def _options_of(shape: type) -> dict[str, inspect.Parameter]:
+    """The fields of a dataclass as options."""
+    hints, found = get_type_hints(shape, include_extras=True), {}
+    for one in fields(shape):
+        kind, *marks = get_args(hints[one.name])
+        if get_origin(kind) is tuple:
+            kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
+        annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
+        found[one.name] = _parameter(one.name, annotation).replace(default=one.default)
+    return found
+
+
+def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:
+    """The inverse of `_spread` for the values: what the function's own parameters get."""
+    kept = {}
+    for parameter in parameters:
+        gathered = _gathered(parameter)
+        if gathered is None:
+            kept[parameter.name] = given[parameter.name]
+            continue
+        shape, names = gathered
+        values = {name: tuple(given[name]) if isinstance(given[name], list) else given[name] for name in names}
+        kept[parameter.name] = shape(**values)
+    return kept

@@ -6,15 +6,15 @@ import os
 import shlex
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import transom
-from transom.cli.command import command
+from transom.cli import investigate, story, study
+from transom.cli.command import command, root
 from transom.cli.output import print_json, print_text, say, style
 from transom.cli.session import Session
 from transom.errors import InputError, SandboxUnavailable, SettingsError, TransomError
@@ -22,32 +22,12 @@ from transom.errors import InputError, SandboxUnavailable, SettingsError, Transo
 if TYPE_CHECKING:
     from transom.checklist.run import Verdict
 
-FOLDER = "demo"
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
-_COLOURS = {"PASS": "green", "READY": "green", "FAIL": "red", "NOT_READY": "red", "ERROR": "red"}
+_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
 
 
-@dataclass(frozen=True)
-class Part:
-    """One product's part of the demonstration.
-
-    Attributes:
-        name: what a person types to see it alone.
-        title: its heading.
-        show: runs it, prints what people see, and returns its document.
-    """
-
-    name: str
-    title: str
-    show: Callable[[Session, Path], Awaitable[Any]]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, "demo", example="transom demo")(demo)
-
-
+@command(root, "demo", example="transom demo")
 async def demo(
     session: Session,
     products: Annotated[
@@ -58,31 +38,27 @@ async def demo(
     ] = None,
 ) -> int:
     """Show every product on the shipped examples, without a model."""
+    for name in products or ():
+        if name not in _PARTS:
+            raise InputError(f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(_PARTS)}")
     examples = _examples(session.cwd)
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    for part in _chosen(products or []):
+    for name in products or _PARTS:
+        title, show = _PARTS[name]
         if session.format != "json":
-            print_text("", style(f"== {part.title}", "bold"))
+            print_text("", style(f"== {title}", "bold"))
         started = time.monotonic()
         try:
-            documents[part.name] = await part.show(session, examples)
+            documents[name] = await show(session, examples)
         except TransomError as error:
             failed = failed or not isinstance(error, (SettingsError, SandboxUnavailable))
-            say(f"transom: {part.name} is not shown: {error}")
-        session.progress(f"{part.name}: {time.monotonic() - started:.1f} s")
+            say(f"transom: {name} is not shown: {error}")
+        session.progress(f"{name}: {time.monotonic() - started:.1f} s")
     if session.format == "json":
         print_json(documents)
     return 2 if failed else 0
-
-
-def _chosen(names: list[str]) -> list[Part]:
-    parts = {part.name: part for part in _PARTS}
-    for name in names:
-        if name not in parts:
-            raise InputError(f"{name!r} is no product", where="transom demo", hint=f"one of {', '.join(parts)}")
-    return [parts[name] for name in names] or [*_PARTS]
 
 
 async def _checklist(session: Session, examples: Path) -> Any:
@@ -92,95 +68,17 @@ async def _checklist(session: Session, examples: Path) -> Any:
     from transom.cli.told import Options
 
     folder = examples / "checks"
-    quiet = replace(session, verbosity=-1)
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
     verdicts: list[Verdict] = []
     async with session.open_store() as store:
         for item in sorted(folder.glob("*.yaml")):
-            answer = await answer_of(quiet, store, Options(item=item, variables=variables))
+            answer = await answer_of(replace(session, verbosity=-1), store, Options(item=item, variables=variables))
             session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
     if session.format != "json" and verdicts:
         await _show(session, verdicts)
     return together(verdicts)
-
-
-async def _investigator(session: Session, examples: Path) -> Any:
-    """Four features, each for its next stage."""
-    from transom.cli.investigate import demo as show_features
-
-    found = await show_features(session, examples / "incoming_data")
-    if session.format != "json":
-        for one in found:
-            head = style(f"{one.verdict:<17}", _COLOURS.get(one.verdict, "yellow"))
-            print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
-            unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
-            print_text(*(f"      not met: {name}" for name in unmet[:3]))
-        print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
-    return found
-
-
-async def _stories(session: Session, examples: Path) -> Any:
-    """An epic with recorded replies: one story is merged, one is blocked, one fails its tests at first."""
-    from transom.cli.story import demo as show_epic
-    from transom.cli.story import lines_of
-
-    result = await show_epic(session, examples / "stories")
-    if session.format != "json":
-        print_text(*lines_of(result))
-    return result
-
-
-async def _studies(session: Session, examples: Path) -> Any:
-    """A study of a bracket, by the real solver where it is installed."""
-    from transom.cli.study import demo_study
-
-    if find_spec("optuna") is None:
-        raise SettingsError("the extra `studies` is not installed", hint="pip install '.[studies]', or: make demo")
-    return await demo_study(session, examples)
-
-
-async def _learning(session: Session, examples: Path) -> Any:
-    """Two builds: what the first one got wrong, the second one is shown and names."""
-    from transom.cli.demo_learning import show_learning
-
-    return await show_learning(session, examples / "learning")
-
-
-_PARTS = (
-    Part("checklist", "Checklist: from one line to a verdict on real logs", _checklist),
-    Part("investigator", "Investigator: is this feature ready for its next stage?", _investigator),
-    Part("stories", "Stories: an epic with evidence instead of claims", _stories),
-    Part("studies", "Studies: an optimisation that learns from failed solves", _studies),
-    Part("learning", "Learning: what one build got wrong, the next one knows", _learning),
-)
-
-
-def _apart(session: Session) -> Session:
-    """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
-
-    Nor do a person's settings decide what the examples show or where their files go.
-    """
-    from transom.config.model import Paths
-
-    settings = session.settings
-    told = settings.origins.get("model") == "command line"
-    apart = {
-        "workspace": session.workspace_root / FOLDER,
-        "state_dir": settings.state_dir / FOLDER if settings.state_dir else None,
-        "paths": Paths(),
-        "model": settings.model if told else "rules",
-    }
-    return replace(session, settings=settings.model_copy(update=apart))
-
-
-def _examples(cwd: Path) -> Path:
-    """The examples: below the current folder, or those that ship with the package."""
-    for root in (cwd, Path(transom.__file__).parent):
-        if (root / "examples" / "checks").is_dir():
-            return root / "examples"
-    raise InputError("there are no examples here", where=str(cwd), hint="install transom again, or run it in a clone")
 
 
 async def _show(session: Session, verdicts: list[Verdict]) -> None:
@@ -206,3 +104,47 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
         f"every byte of it:      transom window show {run_id} --call {_PARSER_CALL} {where}",
         f"the run's files:       transom runs show {run_id} {where}",
     )
+
+
+async def _learning(session: Session, examples: Path) -> Any:
+    """Two builds: what the first one got wrong, the second one is shown and names."""
+    from transom.cli.demo_learning import show_learning
+
+    return await show_learning(session, examples / "learning")
+
+
+_PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
+    "checklist": ("Checklist: from one line to a verdict on real logs", _checklist),
+    "investigator": ("Investigator: is this feature ready for its next stage?", investigate.demo),
+    "stories": ("Stories: an epic with evidence instead of claims", story.demo),
+    "studies": ("Studies: an optimisation that learns from failed solves", study.demo),
+    "learning": ("Learning: what one build got wrong, the next one knows", _learning),
+}
+"""By the name that a person types: its heading, and what runs it, prints it and returns its document."""
+
+
+def _apart(session: Session) -> Session:
+    """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
+
+    Nor do a person's settings decide what the examples show or where their files go. Its runs are not resumed by
+    themselves: the demonstration is.
+    """
+    from transom.config.model import Paths
+
+    settings = session.settings
+    told = settings.origins.get("model") == "command line"
+    apart = {
+        "workspace": session.workspace_root / "demo",
+        "state_dir": settings.state_dir / "demo" if settings.state_dir else None,
+        "paths": Paths(),
+        "model": settings.model if told else "rules",
+    }
+    return replace(session, settings=settings.model_copy(update=apart), open_runs=[], entry={})
+
+
+def _examples(cwd: Path) -> Path:
+    """The examples: below the current folder, or those that ship with the package."""
+    for place in (cwd, Path(transom.__file__).parent):
+        if (place / "examples" / "checks").is_dir():
+            return place / "examples"
+    raise InputError("there are no examples here", where=str(cwd), hint="install transom again, or run it in a clone")

@@ -14,20 +14,13 @@ from transom.errors import RunError
 if TYPE_CHECKING:
     from transom.llm import Chain, Request
 
-BY = "Ann Lee"
-
 
 async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
     """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
 
-    Args:
-        session: whose workspace; what an earlier demonstration left there is made anew.
-        examples: the folder `examples/learning`.
-
-    Returns:
-        The insight's id, its standing after each step, and what happened to it.
+    Returns the insight's id, its standing after each step, and what happened to it.
     """
-    from transom.cli.check_words import Word, give_word, lines_of
+    from transom.cli.check_words import give_word, lines_of
     from transom.cli.checking import LEARNED
     from transom.cli.insights import lines_of_insight, opened
     from transom.cli.window import show_blocks
@@ -43,17 +36,17 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
         with opened(session, LEARNED) as playbook:
             one = next(iter(playbook.items.values()))
         standings.append(round(one.lower_bound, 2))
-        return f"{one.id} stands at {standings[-1]}"
+        return f"    {one.id} stands at {standings[-1]}"
 
-    run, passed = await _build(session, examples, "POWER-01")
-    lines("  POWER-01: the parser's first draft fails a gate and is mended. That is learned:", f"    {note()}")
+    await _build(session, examples, "POWER-01")
+    lines("  POWER-01: the parser's first draft fails a gate and is mended. That is learned:", note())
     run, passed = await _build(session, examples, "POWER-02")
     lines("", f"  POWER-02: the parser is shown it and names it; its first draft passes. Run {run}:")
     if session.format != "json":
         await show_blocks(session, run, 1)
-    lines(f"    {note()}")
-    word = await give_word(session, Word(run, "POWER-02", BY, True))
-    lines("", *(f"  {line}" for line in lines_of(word)), f"    {note()}")
+    lines(note())
+    word = await give_word(session, run, "POWER-02", "Ann Lee", confirmed=True)
+    lines("", *(f"  {line}" for line in lines_of(word)), note())
     with opened(session, LEARNED) as playbook:
         one = next(iter(playbook.items.values()))
         events = playbook.events(one.id)
@@ -63,11 +56,7 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
-    """Build a checker and run it; the id of the run, and the verdict's status.
-
-    Raises:
-        RunError: the build came to no checker.
-    """
+    """Build a checker and run it; the id of the run, and the verdict's status."""
     from transom.checklist.build.flow import BuiltChecker
     from transom.checklist.item import load_item
     from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
@@ -97,8 +86,8 @@ def _chain(replies: Path) -> Chain:
     from transom.llm import Chain, ScriptedProvider
 
     def answer(request: Request) -> str:
-        informed = replies / f"{request.role}.informed.md"
-        known = informed if request.window.text("playbook") and informed.is_file() else replies / f"{request.role}.md"
-        return known.read_text("utf-8")
+        informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
+        shown = request.window.text("playbook") and informed.is_file()
+        return (informed if shown else usual).read_text("utf-8")
 
     return Chain((ScriptedProvider(answer, name="recorded"),))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import platform
 import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
 from transom import __version__
-from transom.cli.command import command
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.command import command, root
+from transom.cli.output import plain, style, table
 from transom.cli.session import Session
 from transom.errors import InputError, install_hint
 
-_PACKAGES = ("pydantic", "typer", "ruamel.yaml", "rapidfuzz", "pyseccomp")
+_PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz", "pyseccomp")
 _TOOLS = {
     "git": "stories: worktrees, commits, merges",
     "bwrap": "the sandbox's highest level",
@@ -39,11 +41,7 @@ _EXTRAS = {
 """Optional dependencies and the modules that each brings."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "doctor", example="transom doctor --format json", asks=True)(doctor)
-
-
+@command(root, "doctor", example="transom doctor --format json", asks=True)
 def doctor(
     session: Session,
     provider: Annotated[
@@ -52,11 +50,13 @@ def doctor(
 ) -> int:
     """Say what is installed, and what works on this machine.
 
-    That is the sandbox's level, providers and tools that answer, and settings without effect.
+    That is the sandbox's level, providers and tools that answer, extras, and the settings.
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """
-    if provider is not None and _has_server(provider):
+    from transom.llm.hosted import HOSTED
+
+    if provider is not None and provider.partition(":")[0] in HOSTED and ":" in provider:
         from transom.cli.trying import try_provider
 
         return try_provider(session, provider)
@@ -74,11 +74,7 @@ def doctor(
         "extras": _extras(),
         "knowledge": _knowledge(session),
     }
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*_lines(document))
-    return 0 if document["sandbox"]["usable"] else 1
+    return session.report(document, *_lines(document), code=0 if document["sandbox"]["usable"] else 1)
 
 
 def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) -> int:
@@ -88,17 +84,14 @@ def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) 
     around = Surroundings(session.cwd, session.settings, where="--provider")
     kind, _, path = name.partition(":")
     found = next((one for one in providers if one["name"] == name), None)
-    if found is None and path:
+    if found is None and not path:
+        raise unknown_provider(name, known_providers(around), "--provider")
+    if found is None:
         named_provider(name, around)  # which makes it, and says what is wrong with it
         says = "can be read, and answers what was recorded" if kind == "replay" else "is a provider of your own"
         found = {"name": name, "answers": True, "says": says}
-    if found is None:
-        raise unknown_provider(name, known_providers(around), "--provider")
-    if session.format == "json":
-        print_json({"schema": "transom.provider/1", **found})
-    else:
-        print_text(f"{found['name']}: {found['says']}")
-    return 0 if found["answers"] else 1
+    document, line = {"schema": "transom.provider/1", **found}, f"{found['name']}: {found['says']}"
+    return session.report(document, line, code=0 if found["answers"] else 1)
 
 
 def _versions() -> dict[str, str | None]:
@@ -115,12 +108,13 @@ def _versions() -> dict[str, str | None]:
 
 def _extras() -> list[dict[str, Any]]:
     """The optional dependencies by extra, with what is missing of each."""
-    from importlib.util import find_spec
-
-    found = [(name, [module for module in modules if find_spec(module) is None]) for name, modules in _EXTRAS.items()]
     return [
-        {"name": name, "missing": missing, "install": "make embeddings" if name == "embeddings" else install_hint(name)}
-        for name, missing in found
+        {
+            "name": name,
+            "missing": [module for module in modules if find_spec(module) is None],
+            "install": "make embeddings" if name == "embeddings" else install_hint(name),
+        }
+        for name, modules in _EXTRAS.items()
     ]
 
 
@@ -143,36 +137,25 @@ def _workspace(session: Session) -> dict[str, Any]:
 
     root = session.workspace_root.absolute()
     exists = root.is_dir()
-    return {
+    found = {
         "path": str(root),
         "exists": exists,
         "filesystem": filesystem_of(root) or None,
         "network": is_network(root),
         "database": str(session.workspace.database) if exists else None,
     }
+    why = "a database does not work on a network file system; it is kept on a local disk (state_dir)"
+    return found | ({"note": why} if found["network"] else {})
 
 
 def _settings(session: Session) -> dict[str, Any]:
-    from transom.config import NOT_YET
-
     settings = session.settings
-    idle = [
-        {"key": key, "where": where, "why": NOT_YET[key]} for key, where in settings.origins.items() if key in NOT_YET
-    ]
     return {
         "file": str(settings.file) if settings.file else None,
         "set": settings.origins,
         "model": settings.model,
         "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
-        "without_effect": idle,
     }
-
-
-def _has_server(provider: str) -> bool:
-    from transom.llm.hosted import HOSTED
-
-    kind, colon, _ = provider.partition(":")
-    return kind in HOSTED and colon == ":"
 
 
 def _providers(session: Session) -> list[dict[str, Any]]:
@@ -186,79 +169,22 @@ def _providers(session: Session) -> list[dict[str, Any]]:
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_domains, knowledge_remarks
+    from transom.cli.providers import knowledge_domains
 
-    settings = session.settings
-    found: dict[str, Any] = {
-        "dirs": [str(folder) for folder in settings.paths.knowledge_dirs],
-        "domains": [],
-        "remarks": [],
-        "error": None,
-    }
+    folders = [str(folder) for folder in session.settings.paths.knowledge_dirs]
+    found: dict[str, Any] = {"dirs": folders, "domains": [], "error": None}
     try:
-        return found | {"domains": knowledge_domains(settings), "remarks": knowledge_remarks(settings)}
+        found["domains"] = knowledge_domains(session.settings)
     except InputError as error:
-        return found | {"error": str(error)}
+        found["error"] = str(error)
+    return found
 
 
-def _lines(document: dict[str, Any]) -> list[str]:
-    return [
-        style("versions", "bold"),
-        *table([(name, version or "not installed") for name, version in document["versions"].items()], indent="  "),
-        *_sandbox_lines(document["sandbox"]),
-        *_workspace_lines(document["workspace"]),
-        style("providers", "bold"),
-        *table([(one["name"], one["says"]) for one in document["providers"]], indent="  "),
-        style("tools, none of them needed", "bold"),
-        *table([(one["name"], one["path"] or "not found", one["for"]) for one in document["tools"]], indent="  "),
-        style("extras, for what you use", "bold"),
-        *table([(one["name"], _extra_state(one)) for one in document["extras"]], indent="  "),
-        *_knowledge_lines(document["knowledge"]),
-        *_settings_lines(document["settings"]),
-    ]
-
-
-def _extra_state(extra: dict[str, Any]) -> str:
-    return f"{', '.join(extra['missing'])} missing: {extra['install']}" if extra["missing"] else "installed"
-
-
-def _sandbox_lines(sandbox: dict[str, Any]) -> list[str]:
-    state = style(sandbox["level"], "green" if sandbox["usable"] else "red")
-    wanted = f", the settings insist on {sandbox['wanted']}" if sandbox["wanted"] else ""
-    missing = [f"  {level}: {why}" for level, why in sandbox["missing"].items()]
-    # Levels build on each other, so the first that is missing is the next one.
-    best = [] if missing else ["  nothing is missing: this is the highest level"]
-    return [style("sandbox", "bold"), f"  level {state}{wanted}", *missing, *best]
-
-
-def _workspace_lines(workspace: dict[str, Any]) -> list[str]:
-    kind = f"{workspace['filesystem'] or 'unknown'}, {'network' if workspace['network'] else 'local'}"
-    lines = [
-        style("workspace", "bold"),
-        f"  {workspace['path']} ({kind}{'' if workspace['exists'] else ', not made yet'})",
-    ]
-    if workspace["network"]:
-        lines.append("  a database does not work on a network file system; it is kept on a local disk (state_dir)")
-    return [*lines, f"  database {workspace['database']}"] if workspace["database"] else lines
-
-
-def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
-    domains = ", ".join(knowledge["domains"]) or "none"
-    return [
-        style("knowledge", "bold"),
-        f"  domains {domains}",
-        *(f"  {remark}" for remark in knowledge["remarks"]),
-        *([f"  {knowledge['error']}"] if knowledge["error"] else []),
-    ]
-
-
-def _settings_lines(settings: dict[str, Any]) -> list[str]:
-    kept = [*(["log text"] if settings["egress"]["logs"] == "local" else []), *settings["egress"]["local_blocks"]]
-    lines = [
-        style("settings", "bold"),
-        f"  file {settings['file'] or 'none'}",
-        f"  model {settings['model']}",
-        f"  never sent to a remote provider: {', '.join(kept) or 'nothing is kept back (egress.logs, local_blocks)'}",
-    ]
-    idle = [f"  {one['key']} ({one['where']}) has no effect yet: {one['why']}" for one in settings["without_effect"]]
-    return lines + idle
+def _lines(document: dict[str, Any]) -> Iterator[str]:
+    """Each section: a mapping as names and values, a list as a table."""
+    extras = [{**one, "install": one["install"] if one["missing"] else None} for one in document["extras"]]
+    for title, section in {**document, "extras": extras}.items():
+        if title != "schema":
+            yield style(title, "bold")
+            rows = section.items() if isinstance(section, dict) else [one.values() for one in section]
+            yield from table([[plain(cell) for cell in row] for row in rows], indent="  ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,36 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.eval_report import change_lines, evaluation_lines, junit
-from transom.cli.output import print_json, print_text, table
+from transom.cli.output import counted, reports_in, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
+    from transom.canonical import Json
     from transom.evals import Evaluation, Runner, Suite
+    from transom.evals.document import Comparison
     from transom.llm import Chain
     from transom.store import SqliteStore
 
-eval_app = group("eval", "Scenario suites: how well a product answers, and what changed.")
+eval_app = group("eval", "Scenario suites: how well a product answers.")
 
-
-def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
-    """A product's runner, who answers it, and a digest of its prompts and rules."""
-    if suite.product == "checklist":
-        from transom.cli.eval_checklist import checklist_prompts, checklist_runner
-
-        chain = session.chain(store)
-        return checklist_runner(session, chain), chain, checklist_prompts(session.settings, chain)
-    if suite.product == "investigator":
-        from transom.cli.eval_investigator import investigator_prompts, investigator_runner, written_replies
-        from transom.cli.investigate import chain_of
-
-        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
-        return investigator_runner(session, chain), chain, investigator_prompts(chain)
-    where = str(suite.folder / "suite.yaml")
-    raise InputError(
-        f"no product {suite.product!r} can be evaluated", where=where, hint="write checklist or investigator"
-    )
+_COLOURS = {"pass": "green", "fail": "red", "error": "red"}
+_SHOWN = 3
 
 
 @command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
@@ -55,30 +40,12 @@ async def run(
     reports: Annotated[
         list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
     ] = None,
+    started: Annotated[str, typer.Option(hidden=True)] = "",
 ) -> int:
     """Run a suite's scenarios, score them, compare with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
     """
-    from transom.cli.told import Options
-
-    given = {"epochs": epochs, "only": only, "jobs": jobs, "judge": judge, "baseline": baseline, "save": save}
-    places = [(kind, str(path.absolute())) for kind, path in map(_report, reports or [])]
-    entry = Options().entry("run", session, [suite])
-    return await _run(session, {**entry, **given, "reports": places, "started": datetime.now(UTC).isoformat()})
-
-
-async def resume_eval(today: Session, entry: Mapping[str, Any]) -> int:
-    """Go on with an evaluation: answers that it has are not asked for again."""
-    from transom.cli.options import session_of
-
-    return await _run(session_of(entry, today), dict(entry))
-
-
-RESUME = {"eval": resume_eval}
-
-
-async def _run(session: Session, entry: dict[str, Any]) -> int:
     from transom import __version__
     from transom.canonical import pretty_json
     from transom.cli.providers import build_chain
@@ -87,34 +54,48 @@ async def _run(session: Session, entry: dict[str, Any]) -> int:
     from transom.llm.naming import Surroundings
     from transom.runs import write_file
 
-    suite = load_suite(Path(entry["targets"][0])).only(entry["only"] or [])
+    wanted = reports_in(reports or [], ("json", "junit"))
+    started = started or datetime.now(UTC).isoformat()
+    session.settle(started=started)  # resumed, it is the same evaluation
+    chosen = load_suite(suite.absolute()).only(only or [])
     async with session.open_store() as store:
-        runner, chain, prompts = _product(session, store, suite)
-        other = entry["baseline"]
-        known = find_evaluation(store, other, suite.name) if other else newest_baseline(store, suite.name)
+        runner, chain, prompts = _product(session, store, chosen)
+        known = find_evaluation(store, baseline, chosen.name) if baseline else newest_baseline(store, chosen.name)
         fingerprint = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
-        judge = entry["judge"]
         around = Surroundings(session.cwd, session.settings, session.base_url, store)
         asked = build_chain(judge, around) if judge else chain
-        if any(one.rubric for one in suite.scenarios) and not judge:
+        if any(one.rubric for one in chosen.scenarios) and not judge:
             session.progress("rubrics are not marked; --judge says by whom")
-        inputs = {"suite": entry["targets"][0], "started": entry["started"]}
-        name = f"eval-{suite.name}"
-        async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=entry) as opened:
-            how = {"epochs": entry["epochs"], "jobs": entry["jobs"], "judged": bool(judge)}
-            made = await run_suite(opened, suite, runner, fingerprint, **how)
+        inputs: dict[str, Json] = {"suite": str(suite.absolute()), "started": started}
+        name, kept = f"eval-{chosen.name}", session.entry
+        async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=kept) as opened:
+            judged = bool(judge)
+            made = await run_suite(opened, chosen, runner, fingerprint, epochs=epochs, jobs=jobs, judged=judged)
             if known:
                 made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})
-            await remember(store, made, entry["save"])
+            await remember(store, made, save)
             await opened.finish("passed" if made.exit_code == 0 else "failed")
-    if session.format == "json":
-        print_json(made)
-    else:
-        print_text(*evaluation_lines(made))
-    for kind, path in entry["reports"]:
-        data = junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace")
-        write_file(Path(path), data)
-    return made.exit_code
+    for kind, path in wanted:
+        data = _junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace")
+        write_file(path, data)
+    return session.report(made, *_lines(made), code=made.exit_code)
+
+
+def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
+    """A product's runner, who answers it, and a digest of its prompts and rules."""
+    if suite.product == "checklist":
+        from transom.cli.eval_checklist import checklist_prompts, checklist_runner
+
+        chain = session.chain(store)
+        return checklist_runner(session, chain), chain, checklist_prompts(session.settings, chain)
+    if suite.product == "investigator":
+        from transom.cli.eval_investigator import investigator_prompts, investigator_runner, written_replies
+        from transom.cli.investigate import chain_of
+
+        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
+        return investigator_runner(session, chain), chain, investigator_prompts(chain)
+    what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
+    raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
@@ -130,11 +111,9 @@ async def compare_(
     async with session.open_store() as store:
         (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
     told = compare(new, old, name)
-    if session.format == "json":
-        print_json(new.model_copy(update={"regression_analysis": told}))
-    else:
-        print_text(f"{name} → {after}: {new.suite}", *change_lines(told))
-    return 1 if told.regressions else 0
+    document = new.model_copy(update={"regression_analysis": told})
+    lines = [f"{name} → {after}: {new.suite}", *_change_lines(told)]
+    return session.report(document, *lines, code=1 if told.regressions else 0)
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")
@@ -146,29 +125,73 @@ async def history(
 
     name = Path(suite).resolve().name
     async with session.open_store() as store:
-        rows = kept.history(store, name)
-    if session.format == "json":
-        told = [
-            {"run_id": one.run_id, "baselines": names, "fingerprint": one.fingerprint, "summary": one.summary}
-            for one, names in rows
-        ]
-        print_json({"schema": "transom.eval_history/1", "suite": name, "evaluations": told})
-    elif rows:
-        head = ("RUN", "PASS RATE", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE")
-        print_text(*table([head, *(_row(one, names) for one, names in rows)]))
-    else:
-        print_text(f"{name} was not evaluated in {session.workspace_root}")
-    return 0
+        found = kept.history(store, name)
+    told: list[dict[str, Any]] = []
+    rows: list[tuple[str, ...]] = []
+    for one, names in found:
+        by, summary = one.fingerprint, one.summary
+        told.append({"run_id": one.run_id, "baselines": names, "fingerprint": by, "summary": summary})
+        passed = f"{summary.passed} of {summary.total_scenarios}"
+        rows.append(
+            (one.run_id, f"{summary.pass_rate:.2f}", passed, by.model, by.prompts, by.transom, ", ".join(names))
+        )
+    head = ("RUN", "PASS RATE", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE")
+    lines = table(rows, head=head) if rows else [f"{name} was not evaluated in {session.workspace_root}"]
+    return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
 
 
-def _row(one: Evaluation, names: list[str]) -> tuple[str, ...]:
-    by, summary = one.fingerprint, one.summary
-    passed = f"{summary.passed} of {summary.total_scenarios}"
-    return (one.run_id, f"{summary.pass_rate:.2f}", passed, by.model, by.prompts, by.transom, ", ".join(names))
+def _junit(made: Evaluation) -> bytes:
+    """Scenarios, and a failed case for each regression, as build servers read them."""
+    from transom.formats.junit_report import JUnitCase, Result, junit_report
+
+    results: dict[str, Result] = {"pass": "passed", "fail": "failed", "error": "error"}
+    cases = []
+    for row in made.scenarios:
+        why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
+        scores = "\n".join(f"{name} {value:.3f}" for name, value in row.scores.items())
+        seconds = sum(epoch.used.seconds for epoch in row.details.epochs)
+        message = (why or [f"{sum(row.passes)} of {row.epochs} epochs passed"])[0]
+        cases.append(JUnitCase(row.id, made.suite, results[row.status], message, "\n".join(why), seconds, scores))
+    for number, text in enumerate(made.regression_analysis.regressions, 1):
+        cases.append(JUnitCase(f"regression {number}", made.suite, "failed", text))
+    return junit_report(made.suite, cases, made.fingerprint.model_dump())
 
 
-def _report(text: str) -> tuple[str, Path]:
-    kind, colon, path = text.partition(":")
-    if kind not in ("json", "junit") or not colon or not path:
-        raise InputError(f"{text!r} is no report", where="--report", hint="write json:PATH or junit:PATH")
-    return kind, Path(path)
+def _lines(made: Evaluation) -> Iterator[str]:
+    """Scenarios, then the summary, then what changed against the baseline."""
+    for row in made.scenarios:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in row.scores.items() if value < 1)
+        passed = f"{sum(row.passes)}/{row.epochs}" if row.epochs > 1 else ""
+        yield "  ".join(filter(None, (style(f"{row.status:5}", _COLOURS[row.status]), row.id, passed, scores)))
+        why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
+        if row.abstains:
+            yield f"         abstains, as foreseen: {row.abstains}"
+        yield from (f"         {text}" for text in why[:_SHOWN])
+        if len(why) > _SHOWN:
+            yield f"         and {len(why) - _SHOWN} more (--format json lists all)"
+    summary = made.summary
+    k, always = list(summary.pass_k.items())[-1]
+    shown = [f"{summary.passed} of {counted(summary.total_scenarios, 'scenario')} passed"]
+    shown += [f"{summary.abstained} of them by an abstention that was foreseen"] if summary.abstained else []
+    shown += [f"pass rate {summary.pass_rate:.2f}", *([f"pass^{k} {always:.2f}"] if k != "1" else [])]
+    yield ""
+    yield style(", ".join(shown), "bold")
+    yield from (f"  {name} {value:.2f}" for name, value in summary.avg_scores.items())
+    yield f"  {made.usage.tokens} tokens, {made.usage.seconds:.1f} s, by {made.fingerprint.model}, run {made.run_id}"
+    told = made.regression_analysis
+    yield f"against {told.baseline}:" if told.baseline else "no baseline; --save NAME keeps one"
+    if told.baseline:
+        yield from _change_lines(told)
+
+
+def _change_lines(told: Comparison) -> Iterator[str]:
+    """What changed against a baseline."""
+    yield from (style(f"  regression: {text}", "red") for text in told.regressions)
+    yield from (style(f"  warning: {text}", "yellow") for text in told.warnings)
+    yield from (style(f"  better: {text}", "green") for text in told.improvements)
+    if told.bound is not None and told.minimum_detectable_drop is not None:
+        drop = 100 * told.minimum_detectable_drop
+        yield f"  pass rate: 95 % bound of the change {100 * told.bound:+.1f} points"
+        yield f"  a drop of {drop:.1f} points would be found four times out of five"
+    if not told.regressions:
+        yield "  no regression"

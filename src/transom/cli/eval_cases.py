@@ -20,15 +20,11 @@ def apart(session: Session, case: Case) -> Session:
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
     own = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
-    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live())
+    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live(), entry={})
 
 
 def below(case: Case, key: str) -> Path:
-    """The file below the data that `input.KEY` names.
-
-    Raises:
-        InputError: it names none, or one that lies outside.
-    """
+    """The file below the data that `input.KEY` names."""
     name = case.scenario.input.get(key)
     if case.data is None or not isinstance(name, str):
         hint = f"write `{key}` below `input`, and `data` in the scenario or in suite.yaml"
@@ -37,11 +33,7 @@ def below(case: Case, key: str) -> Path:
 
 
 def inside(case: Case, name: str) -> Path:
-    """A path below the case's data.
-
-    Raises:
-        InputError: it lies outside.
-    """
+    """A path below the case's data."""
     root = (case.data or case.folder).resolve()
     path = (root / name).resolve()
     if not path.is_relative_to(root):

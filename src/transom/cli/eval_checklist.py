@@ -24,12 +24,7 @@ from transom.llm.naming import Surroundings
 
 
 def checklist_runner(session: Session, chain: Chain) -> Runner:
-    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data.
-
-    Args:
-        session: the command's.
-        chain: who answers; all epochs share its connections and its rate limits.
-    """
+    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data."""
 
     async def run(case: Case) -> Outcome:
         item, folders = below(case, "item"), _variables(case)

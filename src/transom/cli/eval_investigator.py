@@ -51,12 +51,7 @@ class Asked(Shape):
 
 
 def investigator_runner(session: Session, chain: Chain) -> Runner:
-    """Investigates a scenario's question.
-
-    Args:
-        session: the command's.
-        chain: who answers; all epochs share its connections and its rate limits.
-    """
+    """Investigates a scenario's question."""
 
     async def run(case: Case) -> Outcome:
         asked, own = _asked(case), apart(session, case)
@@ -197,19 +192,19 @@ def _outcome(result: Investigation, said: Sequence[FollowUp], questions: list[st
 
 def _with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
     """With the tools that were called, the tokens, and the size of the main thread."""
+
+    def place(record: Mapping[str, Any]) -> tuple[str, str, int]:
+        return record["stage"], record["conversation"], record["ordinal"]
+
     replies = records_of(store, runs, "model_reply")
     main = [one["reply"]["usage"]["input_tokens"] for one in replies if one["role"] in (MAIN, FOLLOW_UP)]
     results = records_of(store, runs, "tool_result")
-    failed = {(*_place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
+    failed = {(*place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
     tools = []
     for one in replies:
         calls = [part for part in one["reply"]["parts"] if part["kind"] == "tool_call"]
         for number, call in enumerate(calls):
-            ok = (*_place(one), number) not in failed
+            ok = (*place(one), number) not in failed
             tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
     told = {"tools": tuple(tools), "used": used_by(replies), "main_tokens": max(main, default=None)}
     return made.model_copy(update=told)
-
-
-def _place(record: Mapping[str, Any]) -> tuple[str, str, int]:
-    return record["stage"], record["conversation"], record["ordinal"]

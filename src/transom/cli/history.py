@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from transom.cli.nearest import near
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -16,17 +15,13 @@ if TYPE_CHECKING:
     from transom.runs.journal import RunState
     from transom.store import Record, SqliteStore
 
+T = TypeVar("T")
+_LEAST = 70  # of 100; below it two ids have no more in common than any two
+
 
 @dataclass(frozen=True)
 class RunRow:
-    """What a workspace knows of a run.
-
-    Attributes:
-        id: e.g. `20261121-093000-a1b2c3d4e5`.
-        kind: what sort of run.
-        name: the item's id, or another name for people.
-        inputs: what identifies it.
-    """
+    """What a workspace knows of a run: `inputs` identify it, `name` is for people, e.g. the item's id."""
 
     id: str
     kind: str
@@ -65,17 +60,25 @@ async def history(session: Session) -> AsyncIterator[SqliteStore | None]:
 
 @asynccontextmanager
 async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteStore, RunView]]:
-    """The database and the run that `text` names.
-
-    Raises:
-        InputError: no run, or several, begin so or are called so.
-    """
+    """The database and the run that `text` names."""
     where = str(session.workspace_root)
     async with history(session) as store:
         if store is None:
             hint = "give --workspace, or change to the folder in which it was started"
             raise InputError(f"no run {text!r}: none was started here yet", where=where, hint=hint)
-        yield store, view(session, store, _find(text, all_runs(store), where))
+        rows = all_runs(store)
+        called = [row for row in rows if text and row.name == text]
+        yield store, view(session, store, pick("run", text, {row.id: row for row in rows}, called, where))
+
+
+def next_step(found: RunView) -> str:
+    """What to do with a run so that it goes on, where nobody has to answer it first."""
+    from transom.cli.command import can_resume
+
+    if can_resume(found.state.entry):
+        return f"go on with: transom resume {found.row.id}"
+    started = "the command" if found.state.entry else "the program"
+    return f"to go on, start {started} that began it again; it goes on where it was"
 
 
 def all_runs(store: SqliteStore) -> list[RunRow]:
@@ -99,21 +102,38 @@ def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
     return RunView(row, records, state, status)
 
 
-def _find(text: str, rows: list[RunRow], where: str) -> RunRow:
-    """The run of that id, else of that name, else whose id begins so."""
-    exact = [row for row in rows if row.id == text]
-    called = exact or [row for row in rows if text and row.name == text]
-    matching = called or [row for row in rows if text and row.id.startswith(text)]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        some = ", ".join(row.id for row in matching[:3])
+def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:
+    """The run or trace that a person means by an id, its beginning, or a name.
+
+    `named` are all there are, by id; `called` are those whose name was typed.
+    """
+    begun = [one for key, one in named.items() if text and key.startswith(text)]
+    matching = [named[text]] if text in named else called or begun
+    found = [one for number, one in enumerate(matching) if one not in matching[:number]]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        some = ", ".join([key for key, one in named.items() if one in found][:3])
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
-        raise InputError(f"{len(matching)} runs {what} {text!r}", where=where, hint=f"{hint}: {some}")
-    meant = near(text, [row.id for row in rows])
-    there = "see: transom runs list" if rows else "none was started here yet"
-    hint = f"near: {', '.join(meant)}" if meant else there
-    raise InputError(f"no run {text!r}", where=where, hint=hint)
+        raise InputError(f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}")
+    there = f"see: transom {'runs' if noun == 'run' else noun} list" if named else "there is none here yet"
+    meant = near(text, [*named])
+    raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {', '.join(meant)}" if meant else there)
+
+
+def near(text: str, ids: Sequence[str]) -> list[str]:
+    """Those of `ids` that somebody may have meant who wrote `text`, or their beginnings, the likest first."""
+    from rapidfuzz import fuzz
+
+    likeness = {one: max(fuzz.ratio(text, one), fuzz.ratio(text, one[: len(text)])) for one in ids}
+    return [one for one in sorted(likeness, key=lambda one: -likeness[one]) if likeness[one] >= _LEAST][:3]
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The one of `known`, which is not empty, that is most like `name`."""
+    from rapidfuzz import fuzz, process
+
+    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
 
 
 def _has_process(session: Session, run_id: str) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.command import Among
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import plain, style, table
 from transom.cli.session import Session
 
 if TYPE_CHECKING:
@@ -27,9 +26,6 @@ class Scope:
     user: Annotated[str, typer.Option(metavar="NAME", help="With this person's own insights.")] = ""
 
 
-Scoped = Annotated[Scope, Among("domain", "study", "user")]
-
-
 @contextmanager
 def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
     """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
@@ -37,10 +33,8 @@ def opened(session: Session, scope: Scope | None = None, *, making: bool = False
     from transom.memory import find_embedder
 
     seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
-    path, embedder = (
-        session.workspace.database if there or making else None,
-        find_embedder(session.settings.paths.embeddings),
-    )
+    path = session.workspace.database if there or making else None
+    embedder = find_embedder(session.settings.paths.embeddings)
     with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
         playbook.embed_missing()
         yield playbook
@@ -65,39 +59,23 @@ def document_of(one: Insight) -> dict[str, Any]:
 def print_list(session: Session, found: list[Insight]) -> int:
     """Print some insights; returns the exit code."""
     document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
-    cells = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
-    header, *lines = table([("ID", "STANDING", "NET", "INSIGHT"), *cells])
-    return report(session, document, *([style(header, "bold"), *lines] if found else ["no insights"]))
+    lines = table(rows_of(found), head=("ID", "STANDING", "NET", "INSIGHT")) if found else ["no insights"]
+    return session.report(document, *lines)
+
+
+def rows_of(found: Iterable[Insight]) -> list[tuple[str, ...]]:
+    """Insights as rows of a table."""
+    return [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in found]
 
 
 def print_one(session: Session, one: Insight, what: str) -> int:
     """Print what was done to an insight; returns the exit code."""
     line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
-    return report(session, document_of(one), line)
-
-
-def report(session: Session, document: dict[str, Any], *lines: str) -> int:
-    """Print a document, or its lines for people; returns the exit code."""
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*lines)
-    return 0
+    return session.report(document_of(one), line)
 
 
 def _detail(data: Any) -> str:
     """What happened, without what the insight itself shows."""
     hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
     known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
-    return f"  {pairs_of(known)}" if known else ""
-
-
-def pairs_of(values: Any) -> str:
-    """`name value, name value` of a mapping, also of one in it."""
-    return ", ".join(f"{key} {_shown(value)}" for key, value in values.items())
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, dict):
-        return pairs_of(value)
-    return "; ".join(str(_shown(one)) for one in value) if isinstance(value, list) else value
+    return f"  {plain(known)}" if known else ""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, fields, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli.command import Among, command
-from transom.cli.output import print_json, print_text, say, style
+from transom.cli.command import command, given_in, root
+from transom.cli.output import print_text, reports_in, say, style
 from transom.cli.session import Session
+from transom.cli.told import day_of
 from transom.errors import InputError, Paused
 
 if TYPE_CHECKING:
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
-_TAKEN = ("data", "jira", "target", "policy", "waivers", "as_of", "no_memory", "reports")
 _COLOURS = {"READY": "green", "NOT_READY": "red"}
 
 
 @dataclass(frozen=True)
 class InvestigateOptions:
-    """What `investigate` takes beside the common options. Kept in the run, so that it can be resumed."""
+    """What `investigate` takes beside the common options."""
 
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")] = None
     jira: Annotated[
@@ -52,15 +51,11 @@ class InvestigateOptions:
     ] = ()
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, KIND, example=_EXAMPLE, asks=True)(investigate)
-
-
+@command(root, KIND, example=_EXAMPLE, asks=True)
 async def investigate(
     session: Session,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
-    options: Annotated[InvestigateOptions, Among(*_TAKEN)],
+    options: InvestigateOptions,
     go_on: Annotated[
         str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
     ] = None,
@@ -69,31 +64,31 @@ async def investigate(
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """
+    from transom.investigator.report import FORMATS, text_report
+    from transom.runs import write_file
+
     if go_on is not None:
         return await _follow_up(session, go_on, question)
-    reports = [_report(text, session.cwd) for text in options.reports]
+    reports = reports_in(options.reports, FORMATS)
     inquiry = inquiry_of(session, question, options)
-    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
+    session.settle(as_of=inquiry.as_of.isoformat())
+    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         result, waits = await answered(run, inquiry)
         if waits is None:
             await run.finish(result.verdict)
-    from transom.canonical import write_atomic
-
-    for write, path in reports:
-        write_atomic(path, write(result).encode("utf-8", "replace"))
+    for kind, path in reports:
+        write_file(path, FORMATS[kind](result).encode("utf-8", "replace"))
         session.progress(f"written: {path}")
-    _print(session, result)
+    head = style(result.verdict, _COLOURS.get(result.verdict, "yellow"))
+    lines = text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n")
+    session.report(result, *lines)
     if waits is not None:
         say(f"transom: {waits.hint} --by NAME --reason TEXT; then: transom resume {run.id}")
     return result.exit_code
 
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
-    """What is asked, of which data, by which policy.
-
-    Raises:
-        InputError: no data, a policy or a file of waivers that cannot be read, a stage or a day that there is not.
-    """
+    """What is asked, of which data, by which policy."""
     from transom.formats.jira_rest import fetch_issues
     from transom.investigator.inquiry import Inquiry
     from transom.investigator.policy import load_policy, load_waivers
@@ -109,12 +104,13 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
     if options.target:
         policy.stage_named(options.target)
     waivers = load_waivers(session.cwd / options.waivers) if options.waivers else []
-    return Inquiry(question, data, policy, _day(options.as_of), options.target, tuple(waivers))
+    return Inquiry(question, data, policy, day_of(options.as_of), options.target, tuple(waivers))
 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
     from transom.investigator.dialogue import judged
+    from transom.investigator.lessons import take_judgement
     from transom.investigator.phases import investigate as investigated
     from transom.runs import trace_id
 
@@ -122,49 +118,46 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
     waits = None
     try:
         result = await judged(run, result)
+        if inquiry.playbook:
+            take_judgement(run, inquiry.playbook, result)
     except Paused as pause:
         waits = pause
     return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
 
 
 @asynccontextmanager
-async def _memory(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
-    """The inquiry with the workspace's memory; a broken one is told of and stops nothing."""
+async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
+    """The inquiry with the workspace's playbook and memory; a broken memory is told of and stops nothing."""
+    from transom.cli.insights import Scope
+    from transom.cli.insights import opened as playbook_of
     from transom.cli.memory import opened
+    from transom.investigator.lessons import DOMAIN
 
-    if options.no_memory:
-        yield inquiry
-        return
-    async with opened(session) as memory:
-        yield replace(inquiry, memory=memory)
+    with playbook_of(session, Scope(domain=DOMAIN), making=True) as playbook:
+        if options.no_memory:
+            yield replace(inquiry, playbook=playbook)
+            return
+        async with opened(session) as memory:
+            yield replace(inquiry, memory=memory, playbook=playbook)
 
 
 @asynccontextmanager
 async def opened_run(
     session: Session, inquiry: Inquiry, options: InvestigateOptions, chain: Chain | None = None
 ) -> AsyncIterator[Run]:
-    """The run of an inquiry, fresh or resumed.
-
-    Args:
-        chain: who answers; None: as the `model` setting says.
-    """
+    """The run of an inquiry, fresh or resumed; without a chain who answers stands in the `model` setting."""
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
-    entry = _entry(session, inquiry, options)
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
         chain = chain or chain_of(session, store)
-        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=entry) as run:
+        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=session.entry) as run:
             yield run
 
 
 def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
-    """Who answers, from the `model` setting; `rules` are the investigator's own.
-
-    Args:
-        more: further providers that the setting may name, and how to make them.
-    """
+    """Who answers, from the `model` setting; `rules` are the investigator's own, `more` makes further ones."""
     from transom.investigator.rules import investigator_rules
     from transom.llm.naming import Surroundings, named_chain
 
@@ -175,87 +168,42 @@ def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[
     return chain
 
 
-def _entry(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> dict[str, Json]:
-    """What `transom resume` and `--continue` give again."""
-    given = asdict(options) | {"data": inquiry.data.root, "as_of": inquiry.as_of.isoformat()}
-    kept = {name: str(session.cwd / one) if isinstance(one, Path) else one for name, one in given.items()}
-    reports = [f"{one.partition(':')[0]}:{session.cwd / one.partition(':')[2]}" for one in options.reports]
-    told = session.settings.model if session.settings.origins.get("model") == "command line" else None
-    more: dict[str, Any] = {"question": inquiry.question, "reports": reports, "cwd": str(session.cwd), "model": told}
-    return {**kept, **more, "base_url": session.base_url, "max_cost": None}
-
-
-def _options(entry: Mapping[str, Any]) -> InvestigateOptions:
-    told = {one.name: entry[one.name] for one in fields(InvestigateOptions) if one.name in entry}
-    told |= {name: Path(told[name]) for name in ("data", "policy", "waivers") if told.get(name)}
-    return InvestigateOptions(**{**told, "reports": tuple(told.get("reports", ()))})
-
-
-async def _resume(today: Session, entry: dict[str, Any]) -> int:
-    """Give the command again that a run was opened by."""
-    from transom.cli.options import session_of
-
-    return int(await investigate(session_of(entry, today), str(entry["question"]), _options(entry)))
-
-
-RESUME = {KIND: _resume}
-
-
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
     from transom.cli.history import found_run
-    from transom.cli.options import session_of
     from transom.investigator.dialogue import follow_up
     from transom.investigator.remembering import dependants
 
     async with found_run(session, name) as (_, found):
-        kind, entry = found.row.kind, dict(found.state.entry)
-    if kind != KIND:
-        raise InputError(f"{name!r} is a run of {kind}", where="--continue", hint="see: transom runs list")
-    session = replace(session_of(entry, session), format=session.format)
-    options = _options(entry)
-    inquiry = inquiry_of(session, str(entry["question"]), replace(options, jira=None))
-    async with _memory(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
+        entry = found.state.entry
+    if entry.get("command") != KIND:
+        what = f"{name!r} is no run of this command, but of {found.row.kind}"
+        raise InputError(what, where="--continue", hint="see: transom runs list")
+    session, given = session.again(entry), given_in(entry)
+    options = given["options"]
+    inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
+    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
         said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
-    print_json(said) if session.format == "json" else print_text(*said.answer.splitlines(), *struck)
-    return 0
+    return session.report(said, *said.answer.splitlines(), *struck)
 
 
-def _print(session: Session, result: Investigation) -> None:
-    from transom.investigator.report import text_report
-
-    if session.format == "json":
-        print_json(result)
-        return
-    head = style(result.verdict, _COLOURS.get(result.verdict, "yellow"))
-    print_text(*text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n"))
-
-
-async def demo(session: Session, data: Path) -> list[Investigation]:
-    """What `transom demo` shows: the first four features of the examples, each for its next stage."""
+async def demo(session: Session, examples: Path) -> list[Investigation]:
+    """Judge and print the first four features of the examples, each for its next stage."""
     from transom.investigator.sources import DataFolder
 
-    session, found = replace(session, verbosity=-1), []
+    quiet, data, found = replace(session, verbosity=-1), examples / "incoming_data", []
     for feature in DataFolder(data).features[:4]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")
-        inquiry = inquiry_of(session, f"Is {feature.summary} ready for its next stage?", options)
-        async with opened_run(session, inquiry, options) as run:
-            found.append((await answered(run, inquiry))[0])
+        inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
+        async with opened_run(quiet, inquiry, options) as run:
+            one, _ = await answered(run, inquiry)
+        found.append(one)
+        unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
+        head = style(f"{one.verdict:<17}", _COLOURS.get(one.verdict, "yellow"))
+        if session.format != "json":
+            print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
+            print_text(*(f"      not met: {name}" for name in unmet[:3]))
+    if session.format != "json":
+        print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
     return found
-
-
-def _report(text: str, cwd: Path) -> tuple[Any, Path]:
-    from transom.investigator.report import FORMATS
-
-    name, found, path = text.partition(":")
-    if not found or not path or name not in FORMATS:
-        raise InputError(f"{text!r} is no report", where="--report", hint=f"write PATH behind {', '.join(FORMATS)}:")
-    return FORMATS[name], cwd / Path(path).expanduser()
-
-
-def _day(text: str | None) -> date:
-    try:
-        return date.fromisoformat(text) if text else date.today()
-    except ValueError as error:
-        raise InputError(f"{text!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error

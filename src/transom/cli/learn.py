@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.insights import Scoped, opened
-from transom.cli.output import counted, print_json, print_text, style, table
+from transom.cli.insights import Scope, opened, rows_of
+from transom.cli.output import counted, plain, style, table
 from transom.cli.session import Session
 
 session_app = group("session", "The session of a workspace: what is done and relied on.")
@@ -26,10 +26,10 @@ def open_(
     study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
 ) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
-    from transom.learning.sessions import open_session
+    from transom.learning.session import open_session
 
     state = open_session(session.workspace.root, task, objective, study)
-    return _print(session, {"session_id": state.session_id}, f"session {state.session_id} is open")
+    return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
 
 @command(session_app, "note", example='transom session note --action "halved the step" --used str-00001')
@@ -40,29 +40,29 @@ def note(
     used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
 ) -> int:
     """Note what was done, what went wrong, and what was relied on."""
-    from transom.learning.sessions import note as note_in
+    from transom.learning.session import note as note_in
 
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
     state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
-    return _print(session, {"session_id": state.session_id}, "noted")
+    return session.report({"session_id": state.session_id}, "noted")
 
 
 @command(session_app, "show", example="transom session show")
 def show(session: Session) -> int:
     """Show the open session, as every window shows it."""
-    from transom.learning.sessions import session_of
+    from transom.learning.session import session_of
 
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
     lines = state.get_llm_context().splitlines() or ["no session is open"]
-    return _print(session, document, *lines)
+    return session.report(document, *lines)
 
 
 @command(session_app, "context", example="transom session context")
-def context(session: Session, scope: Scoped) -> int:
+def context(session: Session, scope: Scope) -> int:
     """Print what a model would be shown: session and insights."""
-    from transom.learning.sessions import session_of
+    from transom.learning.session import session_of
 
     state = session_of(session.workspace_root)
     shown = state.exposed
@@ -70,30 +70,30 @@ def context(session: Session, scope: Scoped) -> int:
         known = playbook.get_context_for_task(shown.task_type or "", 15, query=shown.current_objective)
     parts = [part for part in (state.get_llm_context(), known) if part]
     text = "\n\n".join(parts)
-    return _print(session, {"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"]))
+    return session.report({"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"]))
 
 
 @command(session_app, "close", example="transom session close --good")
 def close(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
 ) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
-    from transom.learning.sessions import close_session
+    from transom.learning.session import close_session
 
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
     updated, added = ", ".join(done["items_updated"]) or "none", counted(done["insights_added"], "insight")
     line = f"session {done['session_id']} is closed; counted for: {updated}; {added} added"
-    return _print(session, done, line)
+    return session.report(done, line)
 
 
 @command(learning_app, "report", example="transom learning report")
-def report(session: Session, scope: Scoped) -> int:
+def report(session: Session, scope: Scope) -> int:
     """Say what was learned, and what a person should look at."""
     from transom.cli.insights import document_of
-    from transom.learning.figures import learning_report
+    from transom.learning.curator import learning_report
 
     with opened(session, scope) as playbook:
         found = learning_report(playbook)
@@ -101,8 +101,7 @@ def report(session: Session, scope: Scoped) -> int:
     lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
     for title, insights in (("stand best", found.best), ("speak against", found.worst)):
         if insights:
-            rows = [(one.id, f"{one.lower_bound:.2f}", f"{one.net_score:+d}", one.content) for one in insights]
-            lines += [style(title, "bold"), *table(rows, indent="  ")]
+            lines += [style(title, "bold"), *table(rows_of(insights), indent="  ")]
     lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
     document = {
         "schema": "transom.learning-report/1",
@@ -112,25 +111,14 @@ def report(session: Session, scope: Scoped) -> int:
         "worst_performers": [document_of(one) for one in found.worst],
         "questions": [one.to_json() for one in found.questions],
     }
-    return _print(session, document, *lines)
+    return session.report(document, *lines)
 
 
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
     """Say how much of the newest calls came from vendors' caches."""
-    from transom.learning.figures import cache_stats
+    from transom.learning.caching import cache_stats
 
     found = cache_stats(session.workspace_root)
-    rows = [
-        (name.replace("_", " "), f"{value:.3g}" if isinstance(value, float) else str(value))
-        for name, value in found.items()
-    ]
-    return _print(session, found, *table(rows))
-
-
-def _print(session: Session, document: object, *lines: str) -> int:
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*lines)
-    return 0
+    rows = [(name.replace("_", " "), plain(value)) for name, value in found.items()]
+    return session.report(found, *table(rows))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import ValidationError
 
@@ -31,10 +32,10 @@ from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.cli.history import history
 from transom.cli.meaning import load_checked
-from transom.cli.output import print_json, print_text, say
+from transom.cli.options import parse_variables
+from transom.cli.output import say
 from transom.cli.registry import home
 from transom.cli.session import Session
-from transom.cli.variables import parse_variables
 from transom.errors import InputError, TransomError
 from transom.formats.yaml_files import parse_yaml, read_bytes
 from transom.gates import Finding
@@ -43,28 +44,16 @@ from transom.sandbox import Level, Sandbox
 
 
 async def lint_command(session: Session, targets: Sequence[Path], variables: Sequence[str] = ()) -> int:
-    """Look every target over; findings are exit 1.
-
-    Args:
-        variables: `NAME=PATH`, by which a checker's input files are found.
-    """
-    places = Places(parse_variables(variables, session.cwd, None), session.settings.paths.search_root)
+    """Look every target over, checkers with the input files that the variables lead to; findings are exit 1."""
+    places = Places(parse_variables(variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
-    found = [await _lint(session, target, there[target]) for target in targets]
-    findings = tuple(FindingRow.of(finding) for one in found for finding in one.findings)
-    remarks = tuple(FindingRow.of(remark) for one in found for remark in one.remarks)
-    result = LintResult(findings=findings, remarks=remarks)
-    if session.format == "json":
-        print_json(result)
-        return result.exit_code
-    for row in remarks:
-        print_text(f"remark: {row.finding()}")
-    for row in findings:
-        print_text(str(row.finding()))
-    if not findings:
-        print_text("nothing found")
-    return result.exit_code
+    linted = [await _lint(session, target, there[target]) for target in targets]
+    findings = [finding for found, _ in linted for finding in found]
+    remarks = [remark for _, remarked in linted for remark in remarked]
+    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    lines = [*(f"remark: {remark}" for remark in remarks), *map(str, findings)]
+    return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
 
 
 def approve_command(session: Session, folder: Path, by: str) -> int:
@@ -81,14 +70,9 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, approval_bytes(approval))
-    if session.format == "json":
-        print_json(approval)
-    else:
-        for row in _answers(checker):
-            print_text(f"question: {row.question}")
-            print_text(f"  answer: {row.answer}")
-        print_text(f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}")
-    return 0
+    answers = [line for row in _answers(checker) for line in (f"question: {row.question}", f"  answer: {row.answer}")]
+    line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
+    return session.report(approval, *answers, line)
 
 
 def _answers(checker: LoadedChecker) -> list[AnswerRow]:
@@ -100,33 +84,25 @@ def _answers(checker: LoadedChecker) -> list[AnswerRow]:
     return [*record.answers, *(AnswerRow(question=row.message, answer="(nobody answered)") for row in record.questions)]
 
 
-@dataclass(frozen=True)
-class _Linted:
-    """What was found in one target."""
-
-    findings: Sequence[Finding] = ()
-    remarks: Sequence[Finding] = ()
+_Linted: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
+"""What was found in one target, and what is remarked on."""
 
 
 async def _lint(session: Session, target: Path, places: Places) -> _Linted:
-    """What is wrong with one target; that it cannot be read as what it should be is a finding, too.
-
-    Raises:
-        InputError: there is nothing there.
-    """
+    """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():
-        return _Linted(item_findings(target, partial(load_checked, session, strict=False)))
+        return item_findings(target, partial(load_checked, session, strict=False)), ()
     level = session.settings.sandbox.level
     try:
-        return await _lint_checker(target, places, level) if target.is_dir() else _Linted(_lint_spec(target))
+        return await _lint_checker(target, places, level) if target.is_dir() else (_lint_spec(target), ())
     except InputError as error:
         place, _, line = (error.where or str(target)).rpartition(":")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
         if not line.isdigit():
-            return _Linted([Finding("readable", error.where or str(target), None, message)])
-        return _Linted([Finding("readable", place, int(line), message)])
+            return [Finding("readable", error.where or str(target), None, message)], ()
+        return [Finding("readable", place, int(line), message)], ()
 
 
 def _lint_spec(path: Path) -> list[Finding]:
@@ -143,7 +119,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
     held = await _regated(checker, places, level)
     if held is not None:
         remarks = [row.finding() for gate in held.rows if gate.passed for row in gate.findings]
-        return _Linted(_in(folder, held.findings), _in(folder, remarks))
+        return _in(folder, held.findings), _in(folder, remarks)
     atoms = split(checker.atoms)
     found = [
         *check_syntax(atoms),
@@ -154,7 +130,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
     ]
     found += check_yaml(checker.config, parse_yaml(checker.config_text, folder / CHECKER), atoms)
     say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
-    return _Linted(_in(folder, found))
+    return _in(folder, found), ()
 
 
 def _in(folder: Path, findings: Sequence[Finding]) -> list[Finding]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
-from transom.cli.output import printable
-from transom.llm.deltas import Again, Delta
-from transom.llm.turns import Text
+from transom.cli.output import printable, write_error
+
+if TYPE_CHECKING:
+    from transom.llm.deltas import Delta
 
 _EVERY = 0.1  # seconds between two counts
 _CLEAR = "\r\x1b[K"
@@ -27,27 +29,22 @@ class Live:
         self._shown = 0.0
 
     def __call__(self, delta: Delta) -> None:
+        from transom.llm.deltas import Again
+        from transom.llm.turns import Text
+
         if isinstance(delta, Again):
-            self._write(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
+            write_error(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
             self._length = 0
         elif isinstance(delta, Text):
             self._length += len(delta.text)
             if self._whole:
-                self._write("\n".join(map(printable, delta.text.split("\n"))))
+                write_error("\n".join(map(printable, delta.text.split("\n"))))
             elif self._counts and time.monotonic() - self._shown > _EVERY:
                 self._shown = time.monotonic()
-                self._write(f"{_CLEAR}  {self._length} characters so far")
+                write_error(f"{_CLEAR}  {self._length} characters so far")
 
     def end(self) -> None:
         """What comes next on stderr begins a line."""
         if self._length:
-            self._write("\n" if self._whole else _CLEAR if self._counts else "")
+            write_error("\n" if self._whole else _CLEAR if self._counts else "")
         self._length = 0
-
-    @staticmethod
-    def _write(text: str) -> None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, ValueError):
-            return  # nobody reads it

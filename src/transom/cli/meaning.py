@@ -18,9 +18,8 @@ from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
 from transom.checklist.run import Roots
-from transom.cli.answers import shown
-from transom.cli.output import print_text
 from transom.cli.session import Session
+from transom.cli.waiting import OpenQuestion
 from transom.errors import InputError, Paused
 from transom.formats.yaml_files import add_key, load_yaml
 from transom.runs import Run, write_file
@@ -29,11 +28,7 @@ NONE: Final = "none of these"
 
 
 def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
-    """Read an item; its `reads_as` is held against the knowledge of the settings.
-
-    Raises:
-        InputError: as `load_item`; a domain, item or parameter that there is not, with file:line and the nearest name.
-    """
+    """Read an item; its `reads_as` is held against the knowledge of the settings."""
     item = load_item(path, strict=strict)
     if item.reads_as:
         check_reads_as(item, load_knowledge(session.settings.paths.knowledge_dirs))
@@ -77,30 +72,21 @@ async def _chosen(
 ) -> tuple[dict[str, Json], str] | None:
     """The `reads_as` that a person chose, and who; None where she chose none, or nobody has answered yet."""
     asks = f'What does the description of {item.item_id} mean: "{" ".join(item.description.split())}"?'
-    options = [*(row.says for row in rows), NONE]
+    options = (*(row.says for row in rows), NONE)
     try:
         word = await run.ask(KEY, asks, options=options)
     except Paused:
-        number = _typed(asks, rows) if _on_terminal(session) else ""
-        if not number:
+        shown = tuple(f"{row.says}; evidence: {row.evidence}" for row in rows)
+        text = OpenQuestion((), "", "", asks, (*shown, NONE)).ask() if _on_terminal(session) else ""
+        if not text:
             return None
-        await run.decide(number, KEY, by=os.environ.get("USER", ""))
+        await run.decide(options[(*shown, NONE).index(text)], KEY, by=os.environ.get("USER", ""))
         word = await run.ask(KEY, asks, options=options)
     return next(((row.reads_as, word.by) for row in rows if row.says == word.text), None)
 
 
 def _on_terminal(session: Session) -> bool:
     return session.verbosity >= 0 and session.format == "text" and sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _typed(asks: str, rows: Sequence[ReadingRow]) -> str:
-    """The number that a person types; empty where she leaves it open."""
-    last = len(rows) + 1
-    print_text(asks, *shown(rows), f"  {last}: {NONE}")
-    while True:
-        text = input(f"1 to {last} (empty: later): ").strip()
-        if not text or (text.isdecimal() and 1 <= int(text) <= last):
-            return text
 
 
 def _write(item: Item, reads_as: dict[str, Json], by: str) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.output import print_json, print_text
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
-    from transom.memory import Direction, MemoryEntry, SqliteMemory
+    from transom.memory import MemoryEntry, SqliteMemory
 
 memory_app = group("memory", "Memory: texts, found by words, meaning and relations.")
 
@@ -44,8 +43,7 @@ async def add(
     async with opened(session) as memory:
         stored = await memory.store(text, _pairs(meta), key=key)
         entry = await memory.get(stored)
-    _print(session, [(stored, entry)] if entry else [])
-    return 0
+    return _report(session, [(stored, entry)] if entry else [])
 
 
 @command(memory_app, "search", example='transom memory search "slow gateway" --meta team=pay')
@@ -59,8 +57,7 @@ async def search(
     async with opened(session) as memory:
         await memory.embed_missing()
         found = await memory.retrieve(query, limit, _pairs(meta))
-    _print(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
-    return 0
+    return _report(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
 
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
@@ -74,8 +71,7 @@ async def relate(
     async with opened(session) as memory:
         await memory.relate(source, target, relationship)
         entry = await memory.get(source)
-    _print(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
-    return 0
+    return _report(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
 
 
 @command(memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --all")
@@ -85,23 +81,22 @@ async def neighbours(
     hops: Annotated[int, typer.Option(min=1, metavar="N", help="Steps at most.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="As many steps as it takes.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
-    direction: Annotated[str, typer.Option(metavar="out|in|both", help="Along them, against them, or both.")] = "both",
+    direction: Annotated[
+        Literal["out", "in", "both"], typer.Option(help="Along them, against them, or both.")
+    ] = "both",
 ) -> int:
     """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
-    ways: dict[str, Direction] = {"out": "out", "in": "in", "both": "both"}
-    if direction not in ways:
-        raise InputError(f"there is no direction {direction!r}", where="--direction", hint="choose out, in or both")
     async with opened(session) as memory:
-        found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=ways[direction])
-    _print(session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found])
-    return 0
+        found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=direction)
+    return _report(
+        session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]
+    )
 
 
-def _print(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> None:
-    if session.format == "json":
-        print_json({"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]})
-    else:
-        print_text(*[f"{head}  {' '.join(entry.content.split())}" for head, entry in found] or ["nothing found"])
+def _report(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> int:
+    document = {"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]}
+    lines = [f"{head}  {' '.join(entry.content.split())}" for head, entry in found]
+    return session.report(document, *lines or ["nothing found"])
 
 
 def _pairs(given: Sequence[str] | None) -> dict[str, Json]:

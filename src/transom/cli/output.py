@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+
+from transom.errors import InputError
 
 GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
@@ -58,7 +61,8 @@ def abandon_stdout() -> None:
 def open_streams() -> None:
     """Where stdout or stderr was closed before the start (`>&-`) what is written goes nowhere.
 
-    The descriptors are taken too: else the next file that is opened would be written to in their place.
+    The descriptors are taken too: else the next file that is opened would be written to in their place. What a
+    terminal of another encoding cannot show is escaped.
     """
     for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
         try:
@@ -72,13 +76,20 @@ def open_streams() -> None:
             mode = "r" if fd == 0 else "w"
             stream = open(fd, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  open as long as the process
             setattr(sys, name, stream)
+    for output in (sys.stdout, sys.stderr):
+        if hasattr(output, "reconfigure"):
+            output.reconfigure(errors="backslashreplace")
 
 
 def say(line: str) -> None:
-    """Progress, a warning or an error on stderr. Never raises: its reader may be gone."""
-    shown = "\n".join(map(printable, line.split("\n")))  # a difference is told in several lines
+    """Progress, a warning or an error on stderr."""
+    write_error("\n".join(map(printable, line.split("\n"))) + "\n")  # a difference is told in several lines
+
+
+def write_error(text: str) -> None:
+    """A text as it is on stderr. Never raises: its reader may be gone."""
     try:
-        sys.stderr.write(f"{shown}\n")
+        sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError):
         return
@@ -99,14 +110,33 @@ def style(text: str, name: str) -> str:
     return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
 
 
-def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> list[str]:
-    """Rows as aligned columns, left-justified, no trailing blanks."""
-    rows = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
-        for row in rows
-    ]
+def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
+    """Rows as aligned columns below a bold head, left-justified, no trailing blanks."""
+    cells = [[printable(str(cell)) for cell in row] for row in ([head] if head else []) + [*rows]]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+    return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]
+
+
+def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:
+    """The format and the file of each `--report FORMAT:PATH`."""
+    parts = [text.partition(":") for text in texts]
+    for kind, colon, path in parts:
+        if kind not in formats or not path:
+            hint = f"write FORMAT:PATH with one of {', '.join(formats)}"
+            raise InputError(f"{kind + colon + path!r} is no report", where="--report", hint=hint)
+    return [(kind, Path(path).expanduser()) for kind, _, path in parts]
+
+
+def plain(value: object) -> str:
+    """A value in one line: `name value, name value` of a mapping, `one; another` of a list."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {plain(one)}" for key, one in value.items()) or "-"
+    if isinstance(value, list):
+        return "; ".join(map(plain, value)) or "-"
+    if value is None or isinstance(value, bool):
+        return {None: "-", True: "yes", False: "no"}[value]
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def counted(number: int, noun: str) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import command, group
-from transom.cli.insights import Scoped, document_of, lines_of_insight, opened, pairs_of, print_list, print_one, report
-from transom.cli.output import counted, print_text, say, table
+from transom.cli.command import RunArgument, command, group
+from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, table
 from transom.cli.session import Session
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
 
@@ -31,20 +28,22 @@ _STUDY: Literal["study"] = "study"
 @command(playbook_app, "list", example="transom playbook list --category mis")
 def list_all(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     category: Code = None,
     tag: Tags = None,
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
+    from transom.learning.curator import elsewhere
+
     wanted = _category(category)
     with opened(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-        elsewhere = playbook.elsewhere
+        others = elsewhere(playbook)
     code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
-    for place, number in elsewhere.items():
+    for place, number in others.items():
         level, _, name = place.partition("/")
         session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
     return code
@@ -57,13 +56,13 @@ def show(session: Session, insight: Id) -> int:
         one, events = playbook.require(insight), playbook.events(insight)
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
     document = {"schema": "transom.insight/1", **document_of(one), "history": history}
-    return report(session, document, *lines_of_insight(one, events))
+    return session.report(document, *lines_of_insight(one, events))
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
 def add(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     category: Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")],
     text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")],
     tag: Tags = None,
@@ -105,7 +104,7 @@ def feedback(
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
 def search(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     query: Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")],
     category: Code = None,
     limit: Limit = 5,
@@ -118,7 +117,7 @@ def search(
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
 def context(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     words: Annotated[str, typer.Argument(metavar="WORDS", help="The task.")] = "",
     task: Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")] = "",
     tag: Tags = None,
@@ -129,37 +128,36 @@ def context(
     with opened(session, scope) as playbook:
         text = playbook.get_context_for_task(task, limit, tags=tag, query=words, tokens=tokens)
     document = {"schema": "transom.playbook-context/1", "context": text}
-    return report(session, document, *(text.splitlines() or ["nothing yet"]))
+    return session.report(document, *(text.splitlines() or ["nothing yet"]))
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
 def prune(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     threshold: Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")] = -3,
 ) -> int:
     """Retire the insights that evidence condemns. They stay as tombstones."""
     with opened(session, scope) as playbook:
         pruned = playbook.prune_harmful(threshold)
-    return report(session, {"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
+    return session.report({"items_pruned": pruned}, f"{counted(pruned, 'insight')} retired")
 
 
 @command(playbook_app, "stats", example="transom playbook stats")
-def stats(session: Session, scope: Scoped) -> int:
+def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with opened(session, scope) as playbook:
         found = playbook.get_stats()
-    told = {name: pairs_of(value) if isinstance(value, dict) else f"{value:.3g}" for name, value in found.items()}
-    return report(session, found, *table([(name.replace("_", " "), text) for name, text in told.items()]))
+    return session.report(found, *table([(name.replace("_", " "), plain(value)) for name, value in found.items()]))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
 def export(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
 ) -> int:
-    """Write the insights as JSON, the same bytes for the same insights."""
+    """Write the insights as JSON; the same insights, the same bytes."""
     from transom.learning.exchange import export_json
 
     with opened(session, scope) as playbook:
@@ -173,7 +171,7 @@ def export(
 @command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
 def import_files(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
@@ -189,8 +187,8 @@ def import_files(
         say(f"transom: {line}")
     renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
     added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
-    report(
-        session, {"files": [vars(one) for one in done]}, f"{counted(added, 'insight')} added, {known} known", *renamed
+    session.report(
+        {"files": [vars(one) for one in done]}, f"{counted(added, 'insight')} added, {known} known", *renamed
     )
     return int(bool(odd))
 
@@ -198,7 +196,7 @@ def import_files(
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
 def review(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     confirm: Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")] = None,
     limit: Limit = 10,
     by: By = "a person",
@@ -212,9 +210,46 @@ def review(
         asked = Curator(playbook).questions(limit)
     lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
     hint = "answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"
-    return report(
-        session, {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
+    return session.report(
+        {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
     )
+
+
+@command(playbook_app, "reflect", example="transom playbook reflect 20261121-0930 --model ollama:NAME", asks=True)
+async def reflect(
+    session: Session,
+    run: RunArgument,
+    sure: Annotated[
+        float, typer.Option("--min-confidence", min=0, max=1, metavar="P", help="Leave out what it is less sure of.")
+    ] = 0.5,
+) -> int:
+    """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
+    from transom.canonical import digest
+    from transom.cli.history import found_run
+    from transom.learning import Playbook, Reflector
+    from transom.learning import reflection as by_model
+
+    async with found_run(session, run) as (store, found):
+        row, chain = found.row, session.chain(store)
+        if all(one.name == "rules" for one in chain.everyone):
+            raise InputError("rules do not reflect", where="--model", hint="name a model, e.g. --model ollama:NAME")
+        with Playbook(session.workspace.database) as seen:
+            outcomes, domain = by_model.outcomes_of(seen, row.id, row.name if row.kind == "study" else "")
+        if not outcomes:
+            hint = "see what was learned: transom playbook list --domain NAME"
+            raise InputError("the playbook has nothing of this run", where=row.id, hint=hint)
+        told = [[one.success, *one.solver_errors] for one in outcomes]
+        inputs, kept = {"run": row.id, "outcomes": digest(told)}, session.entry
+        with opened(session, Scope(domain=domain)) as playbook:
+            reflector = Reflector(playbook)
+            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=kept) as opened_run:
+                proposed = await by_model.reflect(opened_run, reflector, outcomes)
+                await opened_run.finish("done")
+            added = reflector.commit_insights(sure)
+    rows = [{"content": one.content, "confidence": one.confidence, "evidence": one.evidence} for one in proposed]
+    head = f"{counted(len(outcomes), 'outcome')} looked at, {counted(added, 'insight')} added"
+    lines = [f"{one.confidence:.2f}  {one.content}  ({one.evidence})" for one in proposed]
+    return session.report({"schema": "transom.reflection/1", "added": added, "proposed": rows}, head, *lines)
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
@@ -260,11 +295,11 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-    from transom.learning.sessions import SKILL
+    from transom.learning.session import SKILL
     from transom.runs import write_file
 
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
-    return report(session, {"path": str(path)}, f"wrote {path}")
+    return session.report({"path": str(path)}, f"wrote {path}")
 
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")

@@ -23,10 +23,6 @@ def build_chain(spec: str, around: Surroundings) -> Chain:
     """The chain that a `model` setting names, with the checklist's own seats.
 
     A `--model` of the command line answers every role: whoever gives it means it.
-
-    Raises:
-        InputError: see `named_chain`; a knowledge file that is wrong.
-        SettingsError: a name in `egress.local_blocks` that no block has would keep nothing; the nearest is named.
     """
     settings = around.settings
     for pattern in settings.egress.local_blocks:
@@ -45,7 +41,7 @@ def _check_block(pattern: str, where: str | None) -> None:
     from fnmatch import filter as matching
 
     from transom.checklist.spec.views import VIEWS
-    from transom.cli.nearest import nearest
+    from transom.cli.history import nearest
 
     known = sorted({block for view in VIEWS.values() for block in view.blocks})
     if not matching(known, pattern):
@@ -54,32 +50,10 @@ def _check_block(pattern: str, where: str | None) -> None:
 
 
 def knowledge_domains(settings: Settings) -> list[str]:
-    """What `rules` knows.
-
-    Raises:
-        InputError: a knowledge file is wrong.
-    """
+    """What `rules` knows."""
     from transom.checklist.rules import load_knowledge
 
     return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
-
-
-def knowledge_remarks(settings: Settings) -> list[str]:
-    """What somebody who writes a domain should know, though it is no error.
-
-    Raises:
-        InputError: a knowledge file is wrong.
-    """
-    from transom.checklist.rules import load_knowledge
-    from transom.checklist.rules.plan import MAX_SCENARIOS, MIN_SCENARIOS
-
-    knowledge = load_knowledge(settings.paths.knowledge_dirs)
-    few = "{}: {} in `waivers`; a description that allows waivers is understood from {} (to {}) that cover its items on"
-    return [
-        few.format(knowledge.files[one.domain], f"{len(one.waivers)} scenario(s)", MIN_SCENARIOS, MAX_SCENARIOS)
-        for one in knowledge.domains
-        if len(one.waivers) < MIN_SCENARIOS
-    ]
 
 
 def _rules(settings: Settings) -> Provider:

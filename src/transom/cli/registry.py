@@ -21,11 +21,7 @@ def place(path: Path) -> str:
 
 
 async def claim_id(store: SqliteStore, item: Item) -> None:
-    """Make an item's id its own in this workspace.
-
-    Raises:
-        InputError: another file that still exists has the same id; both are named.
-    """
+    """Make an item's id its own in this workspace."""
     mine = place(item.path)
     holder = str(await store.put_if_absent(ITEMS, item.item_id, mine))
     if holder == mine:
@@ -58,11 +54,7 @@ async def register_checker(store: SqliteStore, item: Item, folder: Path, spec: s
 
 
 def newest_checker(store: SqliteStore, item: Item) -> Path:
-    """The folder of the newest checker that was built for an item.
-
-    Raises:
-        InputError: there is none for the item and its ItemSpec as they are today; the command to run is named.
-    """
+    """The folder of the newest checker that was built for an item."""
     row = cast("dict[str, str] | None", store.get(CHECKERS, place(item.path)))
     why = _why_not(store, item, row)
     if row is None or why:

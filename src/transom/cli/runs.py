@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from transom.cli.answering import answer
-from transom.cli.command import RunArgument, command, group
-from transom.cli.history import RunView, all_runs, found_run, history, view
-from transom.cli.output import counted, print_json, print_text, style, table
-from transom.cli.resuming import next_step, resume_entries
+from transom.cli.command import RunArgument, can_resume, command, give_again, group, root
+from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
+from transom.cli.output import counted, style, table
 from transom.cli.session import Session
+from transom.cli.waiting import questions_of
 from transom.errors import RunError
 
 runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
@@ -20,26 +21,18 @@ runs_app = group("runs", "Runs: what was started, how far it came, what it waits
 _COLOURS = {"failed": "red", "paused": "yellow", "interrupted": "yellow"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands that stand outside a group."""
-    command(app, "resume", example="transom resume 20261121-0930", asks=True)(resume)
-    command(app, "answer", example="transom answer 20261121-0930 keep")(answer)
-
-
 @command(runs_app, "list", example="transom runs list")
 async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     async with history(session) as store:
         views = [view(session, store, row) for row in all_runs(store)] if store else []
-    if session.format == "json":
-        print_json({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]})
-    elif views:
-        rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
-        header, *lines = table([("RUN", "KIND", "NAME", "STATUS", "LAST"), *rows])
-        print_text(style(header, "bold"), *lines)
-    else:
-        print_text(f"no runs in {session.workspace_root}")
-    return 0
+    rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
+    lines = (
+        table(rows, head=("RUN", "KIND", "NAME", "STATUS", "LAST"))
+        if rows
+        else [f"no runs in {session.workspace_root}"]
+    )
+    return session.report({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]}, *lines)
 
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
@@ -47,50 +40,45 @@ async def show_run(session: Session, run: RunArgument) -> int:
     """Show a run: stages, who answered, its files, what it waits for."""
     async with found_run(session, run) as (_, found):
         document = _document(session, found)
-    if session.format == "json":
-        print_json(document)
-    else:
-        print_text(*_lines(document, next_step(found.row.id, found.row.kind, found.state.entry)))
-    return 0
+    return session.report(document, *_lines(document, found))
 
 
-@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
-async def clean_runs(
-    session: Session,
+@dataclass(frozen=True)
+class Wish:
+    """What a person wants cleaned."""
+
     older_than: Annotated[
         str | None,
         typer.Option(
-            "--older-than",
             metavar="AGE",
             help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
         ),
-    ] = None,
+    ] = None
     keep_successful: Annotated[
         bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
-    ] = False,
+    ] = False
     archive: Annotated[
         bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
-) -> int:
-    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
-    from transom.cli.cleaning import DEFAULT_AGE, Wish, age, clean
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
 
-    age(older_than or DEFAULT_AGE)  # a wrong age is said even where there is nothing to clean
-    wish = Wish(older_than, keep_successful, archive, dry_run)
+
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(session: Session, wish: Wish) -> int:
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
+    from transom.cli.cleaning import age, clean
+
+    oldest = datetime.now(UTC) - age(wish.older_than or "7d")  # said even where there is nothing to clean
     async with history(session) as store:
-        rows = await clean(session, store, wish) if store else []
-    if session.format == "json":
-        print_json({"schema": "transom.cleaned/1", "dry_run": dry_run, "runs": rows})
-        return 0
+        rows = await clean(session, store, wish, oldest) if store else []
     gone = [row for row in rows if row["kept"] is None]
-    for row in rows:
-        print_text(
-            f"{'stays' if row['kept'] else 'goes '}  {row['run_id']}  {row['name']}  {row['kept'] or ''}".rstrip()
-        )
-    freed = sum(row["bytes"] for row in gone)
-    print_text(f"{counted(len(gone), 'run')}, {freed} bytes {'would be' if dry_run else 'were'} removed")
-    return 0
+    lines = [
+        f"{'stays' if row['kept'] else 'goes '}  {row['run_id']}  {row['name']}  {row['kept'] or ''}".rstrip()
+        for row in rows
+    ]
+    freed, removed = sum(row["bytes"] for row in gone), "would be" if wish.dry_run else "were"
+    document = {"schema": "transom.cleaned/1", "dry_run": wish.dry_run, "runs": rows}
+    return session.report(document, *lines, f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
@@ -109,24 +97,21 @@ async def record_run(
     async with found_run(session, run) as (store, found):
         made = recording_of(store, found.records, policy=policy, redact=session.redact or Redactor(), local=local)
     made.write(session.cwd / file)
-    if session.format == "json":
-        told = {"run_id": found.row.id, "file": str(file), "calls": len(made.calls)}
-        print_json({"schema": "transom.recorded/1", **told})
-    else:
-        print_text(f"{counted(len(made.calls), 'call')} of run {found.row.id} in {file}: --model replay:{file}")
-    return 0
+    told = {"schema": "transom.recorded/1", "run_id": found.row.id, "file": str(file), "calls": len(made.calls)}
+    calls = counted(len(made.calls), "call")
+    return session.report(told, f"{calls} of run {found.row.id} in {file}: --model replay:{file}")
 
 
+@command(root, "resume", example="transom resume 20261121-0930", asks=True)
 async def resume(session: Session, run: RunArgument) -> int:
     """Go on with a run. Nothing that was paid for is asked again."""
     async with found_run(session, run) as (_, found):
         row, entry = found.row, found.state.entry
-    entries = resume_entries()
-    if row.kind not in entries or not entry:
+    if not can_resume(entry):
         why = f"a run of kind {row.kind} cannot be resumed here" if entry else "no command of transom started this run"
-        raise RunError(why, where=row.id, hint=next_step(row.id, row.kind, entry))
+        raise RunError(why, where=row.id, hint=next_step(found))
     session.progress(f"resuming run {row.id} ({row.kind} {row.name})")
-    return await entries[row.kind](session, dict(entry))
+    return await give_again(session, entry)
 
 
 def _last(one: RunView) -> str:
@@ -194,7 +179,7 @@ def _usage(replies: list[dict[str, Any]]) -> dict[str, int]:
     return {"calls": len(replies)} | {name: sum(one["reply"]["usage"][name] for one in replies) for name in names}
 
 
-def _lines(document: dict[str, Any], next_step: str) -> list[str]:
+def _lines(document: dict[str, Any], found: RunView) -> list[str]:
     status = style(document["status"], _COLOURS.get(document["status"], "green"))
     reason = f": {document['reason']}" if document["reason"] else ""
     usage = document["usage"]
@@ -209,36 +194,10 @@ def _lines(document: dict[str, Any], next_step: str) -> list[str]:
         (one["stage"], one["status"], f"attempt {one['attempts']}", ", ".join(one["answered_by"]), one["error"] or "")
         for one in document["stages"]
     ]
-    if rows:
-        lines += ["stages", *table(rows, indent="  ")]
-    if document["handed"]:
-        lines.append(f'help it with: transom answer {document["run_id"]} "YOUR WORDS" or --edit FILE')
-    if document["checkpoints"]:
-        points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
-        lines += ["checkpoints", *table(points, indent="  ")]
-    if document["waiting"]:
-        return lines + _waiting(document)
-    if document["status"] in _COLOURS:
-        lines.append(next_step)
-    return lines
-
-
-def _waiting(document: dict[str, Any]) -> list[str]:
-    """What a person is to answer, and how: each tool call with all its arguments, and by its fingerprint."""
-    from transom.runs.questions import APPROVAL, QUESTION, in_full, short
-
-    lines, several = list[str](), len(document["waiting"]) > 1
-    for one in document["waiting"]:
-        kind = one.get("kind")
-        which = f" --question {one['stage']}" if several else ""
-        if "file" not in one:
-            begun = "was begun, and may have been carried out"
-            what = {APPROVAL: "waits for leave", QUESTION: "asks"}.get(kind, begun)
-            place = f" (in {one['stage']}/{one['key']['conversation']})" if "key" in one else ""
-            lines.append(f"{what}: {in_full(one)}{place}")
-            which = f" --question {short(one)}"
-        choices = "|".join(one.get("options", ())) or {APPROVAL: "approve|refuse"}.get(kind, "keep|redo")
-        if kind == QUESTION and not one["options"]:
-            choices = '"YOUR WORDS"'
-        lines.append(f"answer with: transom answer {document['run_id']} {choices}{which}")
-    return lines
+    points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
+    lines += ["stages", *table(rows, indent="  ")] if rows else []
+    lines += ["checkpoints", *table(points, indent="  ")] if points else []
+    open_ = [*questions_of(found, whole=True)]
+    for one in open_:
+        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
+    return lines if open_ or document["status"] not in _COLOURS else [*lines, next_step(found)]

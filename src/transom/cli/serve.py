@@ -8,21 +8,17 @@ from typing import Annotated
 
 import typer
 
-from transom.cli.command import command
-from transom.cli.insights import Scoped, opened
-from transom.cli.output import print_json, print_text, say
+from transom.cli.command import command, root
+from transom.cli.insights import Scope, opened
+from transom.cli.output import say
 from transom.cli.session import Session
 from transom.errors import SettingsError, install_hint
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app, "serve", example="transom serve --port 8420")(serve)
-
-
+@command(root, "serve", example="transom serve --port 8420")
 def serve(
     session: Session,
-    scope: Scoped,
+    scope: Scope,
     host: Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")] = (
         "127.0.0.1"
     ),
@@ -39,11 +35,8 @@ def serve(
     token = server.new_token()
     listener, url = server.listen(host, port)
     with listener, opened(session, scope, making=True) as playbook:
-        if session.format == "json":
-            print_json({"schema": "transom.serve/1", "url": url, "token": token})
-        else:
-            print_text(f"url    {url}", f"token  {token}")
-            sys.stdout.flush()
+        session.report({"schema": "transom.serve/1", "url": url, "token": token}, f"url    {url}", f"token  {token}")
+        sys.stdout.flush()
         if host not in ("127.0.0.1", "localhost", "::1"):
             say("transom: other machines can reach it, and what it sends is not encrypted")
         server.serve(server.build_app(playbook, session.workspace_root, token, host), listener)

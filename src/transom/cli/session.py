@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
 
 from transom.cli.live import Live
-from transom.cli.output import printable, say
+from transom.cli.output import print_json, print_text, printable, say
 from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.config import Settings
-    from transom.llm import CallSettings, Chain
+    from transom.llm import Chain
     from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
-    from transom.runs.spending import Spending
+    from transom.runs.prices import Spending
     from transom.store import SqliteStore
     from transom.telemetry import Redactor
 
@@ -33,15 +35,23 @@ FAILPOINT = "TRANSOM_FAILPOINT"
 
 @dataclass(frozen=True)
 class Options:
-    """The options that every command has, as given."""
+    """The options of every command; `model`, `base_url` and `max_cost` stand where a model may be asked."""
 
-    format: Format = "text"
-    model: str | None = None
-    base_url: str | None = None
-    max_cost: float | None = None
-    workspace: Path | None = None
-    quiet: bool = False
-    verbose: int = 0
+    format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text"
+    model: Annotated[
+        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
+    ] = None
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None
+    max_cost: Annotated[
+        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
+    ] = None
+    workspace: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
+    ] = 0
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,8 @@ class Session:
         chains: those that were made, and from what.
         redact: takes secrets out of text; None: the usual ones.
         budgets: one for all runs of the command, where their cost is capped.
+        given: the settings that stand on the command line.
+        entry: the command, as runs keep it so that `transom resume` can give it again; empty outside a command.
     """
 
     settings: Settings
@@ -72,33 +84,29 @@ class Session:
     chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
     redact: Redactor | None = None
     budgets: list[Spending] = field(default_factory=list)
+    given: Mapping[str, object] = field(default_factory=dict)
+    entry: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
-        """Read the settings and set up logging.
-
-        Raises:
-            SettingsError: the settings cannot be used.
-            InputError: `TRANSOM_FAILPOINT` or the log file cannot be used.
-        """
+        """Read the settings and set up logging."""
         from transom.config import load_settings
         from transom.telemetry import Redactor, configure
 
-        cwd = cwd or _current_folder()
-        given: dict[str, object] = {}
-        if options.model is not None:
-            given["model"] = options.model
-        if options.max_cost is not None:
-            given["execution.max_cost"] = options.max_cost
-        if options.workspace is not None:
-            given["workspace"] = str(options.workspace)
+        try:
+            cwd = cwd or Path.cwd()
+        except OSError as error:
+            raise InputError("the current folder is not there any more", hint="change to another one") from error
+        told = {"model": options.model, "execution.max_cost": options.max_cost}
+        told["workspace"] = str(options.workspace) if options.workspace else None
+        given = {key: value for key, value in told.items() if value is not None}
         settings = load_settings(cwd, environ=environ, command_line=given)
         verbosity = -1 if options.quiet else options.verbose
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = _failpoint(environ.get(FAILPOINT, ""))
-        live = Live(whole=verbosity > 0)
-        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, live=live, redact=redact)
+        more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
+        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
     @property
     def workspace_root(self) -> Path:
@@ -116,6 +124,41 @@ class Session:
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
 
+    def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
+        """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
+        kept = {key: value for key, value in self.given.items() if key != "workspace"}
+        self.entry.update(command=command, given=dict(given), cwd=str(self.cwd), settings=kept)
+        self.entry["base_url"] = without_credentials(self.base_url)
+
+    def settle(self, **given: Any) -> None:
+        """Note what an option of the command comes to, so that it means the same when the command is given again."""
+        self.entry.get("given", {}).update(given)
+
+    def again(self, entry: Mapping[str, Any]) -> Session:
+        """The session of the command that began a run: its folder, so its settings file, and who answered it.
+
+        What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
+        """
+        from transom.config import load_settings
+
+        cwd = entry.get("cwd") or str(self.cwd)
+        told = {**entry.get("settings", {}), **self.given, "workspace": str(self.workspace_root)}
+        try:
+            os.chdir(cwd)
+        except OSError as error:
+            hint = "make it again, or start the command anew"
+            raise InputError(f"the folder in which it was begun: {error.strerror}", where=cwd, hint=hint) from error
+        settings, base_url = load_settings(Path(cwd), command_line=told), self.base_url or entry.get("base_url")
+        return replace(self, settings=settings, cwd=Path(cwd), base_url=base_url, entry=dict(entry))
+
+    def report(self, document: object, *lines: str, code: int = 0) -> int:
+        """Print a document as JSON, or its lines for people; returns `code`."""
+        if self.format == "json":
+            print_json(document)
+        else:
+            print_text(*lines)
+        return code
+
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
         self.live.end()
@@ -131,14 +174,7 @@ class Session:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def chain(self, store: SqliteStore | None = None) -> Chain:
-        """Who answers, from the `model` setting.
-
-        Args:
-            store: where the providers' limits keep what was spent.
-
-        Raises:
-            InputError: an unknown provider, naming the known ones; one whose SDK or key is missing.
-        """
+        """Who answers, from the `model` setting; in the store the providers' limits keep what was spent."""
         from transom.cli.providers import build_chain
         from transom.llm.naming import Surroundings
 
@@ -151,16 +187,11 @@ class Session:
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
-        """What this command's runs may still cost; None where their cost is not capped.
-
-        Raises:
-            InputError: the cost of a provider's replies could not be told, or the price list cannot be read.
-        """
+        """What this command's runs may still cost; None where their cost is not capped."""
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.runs.prices import Prices
-        from transom.runs.spending import Spending
+        from transom.runs.prices import Prices, Spending
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
@@ -168,18 +199,6 @@ class Session:
             self.budgets.append(Spending(limit, prices.of))
         self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
         return self.budgets[0]
-
-    def call_settings(self, seat: Literal["agent_a", "agent_b", "reflect"], default: CallSettings) -> CallSettings:
-        """How a seat is asked: `llm.<seat>` over what its role says."""
-        from transom.agent.setup import seated
-
-        return seated(default, getattr(self.settings.llm, seat))
-
-    def variables(self, given: Sequence[str] = ()) -> dict[str, Path]:
-        """`--var NAME=PATH` over the defaults that `paths.search_root` gives; see `transom.cli.variables`."""
-        from transom.cli.variables import parse_variables
-
-        return parse_variables(given, self.cwd, self.settings.paths.search_root)
 
     @asynccontextmanager
     async def open_run(
@@ -192,18 +211,16 @@ class Session:
         chain: Chain | None = None,
         entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
-        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends.
+        """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
+        from logging import getLogger
 
-        Raises:
-            RunBusy: another process works on it.
-            InputError: see `spending`.
-        """
         from transom.context import WindowBudget
         from transom.runs import Retention, Run
 
         chain = chain or self.chain(store)
         spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
+        getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
@@ -211,7 +228,7 @@ class Session:
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if spending:
-            spending.take_in(run.id, run.state)
+            spending.take_in(run.id, run.state.replies)
             run.spending = spending
         cache = self.settings.cache
         run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
@@ -240,11 +257,17 @@ class Session:
         return asyncio.run(whole())
 
 
-def _current_folder() -> Path:
+def without_credentials(url: str | None) -> str | None:
+    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
+    from transom.telemetry.address import checked, shown
+
+    if url is None:
+        return None
     try:
-        return Path.cwd()
-    except OSError as error:
-        raise InputError("the current folder is not there any more", hint="change to another one") from error
+        parts = checked(url)
+    except ValueError:  # of what is no address nobody knows where the password stands
+        return shown(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
@@ -263,6 +286,6 @@ def _failpoint(text: str) -> int | None:
     if not text:
         return None
     kind, _, number = text.partition(":")
-    if kind != "append" or not number.isascii() or not number.isdigit() or not int(number):
+    if kind != "append" or not number.isdecimal() or not int(number):
         raise InputError(f"{text!r} is no failpoint", where=FAILPOINT, hint="say append:N with N from 1 up")
     return int(number)

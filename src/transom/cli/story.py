@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from transom.cli.command import Among, command, group
-from transom.cli.output import print_json, print_text, style, table
+from transom.cli.output import print_text, style, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -31,7 +31,7 @@ _COLOURS = {"done": "green", "failed": "red", "blocked": "yellow", "paused": "ye
 
 @dataclass(frozen=True)
 class StoryOptions:
-    """What `story run` takes beside the common options. Kept in the run, so that it can be resumed."""
+    """What `story run` takes beside the common options."""
 
     project: Annotated[Path, typer.Option(metavar="DIR", help="The project: the top of a git repository.")] = Path()
     epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
@@ -45,7 +45,7 @@ class StoryOptions:
 @command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)
 async def run(
     session: Session,
-    options: Annotated[StoryOptions, Among("project", "epic", "story", "dry_run", "unsafe")],
+    options: StoryOptions,
 ) -> int:
     """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
 
@@ -59,12 +59,13 @@ async def run(
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
     settings = settings_of(session, unsafe=options.unsafe)
     if options.dry_run:
-        return _print(session, plan(project, options.epic, options.story, settings))
+        planned = plan(project, options.epic, options.story, settings)
+        return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
         if not any(one.status == "paused" for one in result.stories):  # else the run is still open
             await epic.run.finish({0: "done", 1: "failed", 3: "blocked"}[result.exit_code])
-    return _print(session, result)
+    return session.report(result, *lines_of(result), code=result.exit_code)
 
 
 @command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
@@ -77,63 +78,39 @@ async def status(
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     from transom.stories.backlog import find_backlog
-    from transom.stories.epic import merged_stories, open_project
+    from transom.stories.epic import open_project
+    from transom.stories.git import Git
     from transom.stories.status import repair as settle
 
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
-    merged = await merged_stories(project, options.epic, session.settings.stories.target or "")
+    merged = await Git(project).merged(options.epic, session.settings.stories.target)
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
     rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
-    if session.format == "json":
-        told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
-        drift = [*map(str, backlog.drift)]
-        print_json({"epic": options.epic, "stories": told, "drift": drift, "settled": len(settled)})
-        return 1 if drift else 0
-    print_text(*table(rows))
-    print_text(*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift))
-    return 1 if backlog.drift else 0
+    lines = [*table(rows), *(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift)]
+    told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
+    document = {"epic": options.epic, "stories": told, "drift": [*map(str, backlog.drift)], "settled": len(settled)}
+    return session.report(document, *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
-    """How stories are worked on, from the settings.
-
-    Raises:
-        InputError: a program that is not there.
-    """
-    from transom.stories.evidence import PROTECTED, Rules
-    from transom.stories.handoff import STAGES, HandoffLimits, check_retention
+    """How stories are worked on, from the settings."""
+    from transom.stories.handoff import STAGES, check_limits
     from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
     from transom.stories.workers import check_kind
 
-    told, handoff, agent = session.settings.stories, session.settings.handoff, session.settings.agent
+    told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
     model: Kind = "rules" if session.settings.model == "rules" else "model"
     chosen = session.settings.origins.get("model") == "command line"
     default: Kind = "command" if agent.command and not chosen else model
     kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
-    seconds, environment = (
-        session.settings.execution.timeout_per_stage,
-        (one.partition("=") for one in told.environment),
-    )
-    tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in environment}, sandbox=not unsafe)
-    held = (handoff.max_summary_length, handoff.max_acceptance_criteria, handoff.max_files_tracked)
-    return StorySettings(
-        kinds=kinds,
-        tests=tests,
-        rules=Rules(also_allowed=told.also_allowed, protected=(*PROTECTED, *told.protected)),
-        limits=HandoffLimits(*held, handoff.summary_passed_on, handoff.files_passed_on),
-        retention=check_retention(handoff.retention),
-        target=told.target or "",
-        reviews=told.reviews,
-        attempts=told.attempts,
-        parallel=told.parallel,
-        turns=told.max_turns,
-        tokens=told.max_tokens,
-    )
+    seconds, pairs = session.settings.execution.timeout_per_stage, [one.partition("=") for one in told.environment]
+    tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe)
+    return StorySettings(kinds, tests, told, check_limits(session.settings.handoff))
 
 
 @asynccontextmanager
@@ -142,13 +119,11 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     from transom.cli.insights import Scope
     from transom.cli.insights import opened as playbook_of
     from transom.stories.backlog import find_backlog
-    from transom.stories.shared import Epic, project_tools
+    from transom.stories.git import Worktrees
+    from transom.stories.shared import Epic
     from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
-    from transom.stories.worktrees import Worktrees
 
     backlog = find_backlog(project, options.epic)
-    sources = {one.source for one in backlog.stories} | ({backlog.sprint.source} if backlog.sprint else set())
-    settings = replace(settings, rules=replace(settings.rules, backlog=tuple(sorted(sources))))
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
@@ -157,41 +132,15 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
         "command": CommandWorker(places, argv=agent) if agent else None,
         "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,
     }
-    name, entry = f"{project.name}-{options.epic}".replace(os.sep, "-"), _entry(session, options)
+    name = f"{project.name}-{options.epic}".replace(os.sep, "-")
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
-        async with session.open_run("story", inputs, name=name, store=store, chain=chain, entry=entry) as opened:
+        async with session.open_run(
+            "story", inputs, name=name, store=store, chain=chain, entry=session.entry
+        ) as opened:
             places.root = opened.folder / "worktrees"
-            tools = project_tools(settings.tests, project)
             with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
-                yield Epic(opened, project, backlog, settings, places, tools, playbook)
-
-
-def _entry(session: Session, options: StoryOptions) -> dict[str, Any]:
-    """What `transom resume` gives again."""
-    told = session.settings.origins.get("model") == "command line"
-    project, model = str((session.cwd / options.project).resolve()), session.settings.model if told else None
-    return {**asdict(options), "project": project, "cwd": str(session.cwd), "model": model}
-
-
-async def _resume(today: Session, entry: dict[str, Any]) -> int:
-    """Give the command again that a run was opened by."""
-    from transom.cli.options import session_of
-
-    kept = {field.name: entry[field.name] for field in fields(StoryOptions)} | {"project": Path(entry["project"])}
-    options = StoryOptions(**kept)
-    return int(await run(session_of(entry, today), options))
-
-
-RESUME = {"story": _resume}
-
-
-def _print(session: Session, result: EpicResult) -> int:
-    if session.format == "json":
-        print_json(result)
-    else:
-        print_text(*lines_of(result))
-    return result.exit_code
+                yield Epic(opened, project, backlog, settings, places, playbook)
 
 
 def lines_of(result: EpicResult) -> list[str]:
@@ -218,34 +167,32 @@ def _lines(story: StoryResult) -> list[str]:
 
 
 async def demo(session: Session, examples: Path) -> EpicResult:
-    """Run the shipped epic with its recorded replies, on a fresh copy of its project in the workspace.
+    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace.
 
-    Args:
-        session: whose workspace; what an earlier demonstration left there is made anew.
-        examples: the folder `examples/stories`.
+    One story is merged, one is blocked, one fails its tests at first.
     """
     from transom.config.model import StoriesSettings, Workers
     from transom.stories.epic import open_project, run_epic
     from transom.stories.git import Git
 
-    folder = session.workspace_root / "till"
+    folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(examples / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))
     project = Git(folder / "project")
     await project("init", "--quiet", "--initial-branch=main")
     await project.commit_all("A till\n")
     told = StoriesSettings(
         workers=Workers(sm="replay", po="replay", dev="replay", qa="replay"),
-        replay=examples / "replies",
+        replay=shipped / "replies",
         tests=("{python}", "run_tests.py", "{junit}"),
         environment=("PYTHONDONTWRITEBYTECODE=1",),
     )
-    settings = session.settings.model_copy(
-        update={"stories": told, "workspace": folder / "workspace", "state_dir": None}
-    )
-    session = replace(session, settings=settings)
+    apart = {"stories": told, "workspace": folder / "workspace", "state_dir": None}
+    session = replace(session, settings=session.settings.model_copy(update=apart))
     options = StoryOptions(folder / "project", "epic-1")
     async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
         result = await run_epic(epic)
         await epic.run.finish("blocked")
+    if session.format != "json":
+        print_text(*lines_of(result))
     return result

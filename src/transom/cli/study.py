@@ -8,18 +8,19 @@ from dataclasses import replace
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.output import print_json, print_text
+from transom.cli.output import print_text
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
-    from transom.studies.pipeline import OpenStudy
+    from transom.canonical import Json
     from transom.studies.result import StudyResult
+    from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
 
 study_app = group("study", "Optimisation studies that learn from failed solves.")
@@ -38,44 +39,48 @@ async def run(
     Started twice at once, the second process helps with the trials of the first. With `--model` a model explains the
     failures at the end and proposes rules; they count only where the solves bear them out.
     """
-    found = _found(session, study)
-    from transom.studies.pipeline import run_study
-
-    target = str(Path(study).absolute()) if Path(study).is_file() else study
-    async with session.open_store() as store:
-        inputs = {"study": found.study, "problem": found.problem}
-        entry = {"target": target, "trials": trials}
-        with _opened(session, found) as opened:
-            try:
-                async with session.open_run("study", inputs, name=found.study, store=store, entry=entry) as run_:
-                    advise = session.settings.model != "rules"
-                    result = await run_study(run_, opened, trials, advise=advise)
-                    await run_.finish("done" if result.best else "failed")
-            except RunBusy:
-                return await _help_along(session, opened, trials)
-            return _show(session, found, opened, result, run_.folder / "report" / "report.html")
+    result, lines = await _solved(session, _found(session, study), trials)
+    return session.report(result, *lines, code=0 if result.best else 1) if result else 0
 
 
-async def _help_along(session: Session, opened: OpenStudy, trials: int | None) -> int:
-    """Solve trials of a study that another process leads, reports and concludes."""
+async def demo(session: Session, examples: Path) -> StudyResult | None:
+    """Run and print the shipped bracket, by the real solver where it is installed."""
+    result, lines = await _solved(session, _found(session, str(examples / "studies" / "bracket.yaml")))
+    if session.format != "json":
+        print_text(*lines)
+    return result
+
+
+async def _solved(session: Session, study: Study, trials: int | None = None) -> tuple[StudyResult | None, list[str]]:
+    """What came of a study, also for people; None where another process leads it, and this one only helped."""
     import asyncio
 
-    session.progress("another process runs this study; this one helps with its trials")
-    await asyncio.to_thread(opened.solve, trials)
-    session.progress("the trials are used up; the other process reports")
-    return 0
+    from transom.studies.pipeline import run_study
+
+    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
+    kept, advise = session.entry, session.settings.model != "rules"
+    async with session.open_store() as store:
+        with _opened(session, study) as runner:
+            session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
+            try:
+                async with session.open_run("study", inputs, name=study.study, store=store, entry=kept) as run_:
+                    result = await run_study(run_, runner, trials, advise=advise)
+                    await run_.finish("done" if result.best else "failed")
+            except RunBusy:
+                session.progress("another process runs this study; this one helps with its trials")
+                await asyncio.to_thread(runner.run, trials)
+                session.progress("the trials are used up; the other process reports")
+                return None, []
+            return result, _lines(runner, result, run_.folder / "report" / "report.html")
 
 
-def _show(session: Session, study: Study, opened: OpenStudy, result: StudyResult, report: Path) -> int:
+def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
     from transom.studies.report import report_text
 
-    if session.format == "json":
-        print_json(result.model_dump(mode="json", by_alias=True))
-    else:
-        insights = opened.runner.guide.advice.insights(study.scope)
-        print_text(*report_text(study, result, insights, opened.runner.trials()).rstrip("\n").split("\n"))
-        print_text(f"  report: {report}")
-    return 0 if result.best else 1
+    insights = runner.guide.advice.insights(runner.study.scope)
+    lines = report_text(runner.study, result, insights, runner.trials()).rstrip("\n").split("\n")
+    best = report.with_name("best.png")
+    return [*lines, f"  report: {report}", *([f"  picture: {best}"] if best.is_file() else [])]
 
 
 @command(study_app, "report", example="transom study report bracket -o out")
@@ -88,16 +93,16 @@ async def report(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import standing
+    from transom.studies.pipeline import kept_study, standing
     from transom.studies.report import report_html, write_pictures
 
-    opened, trials, result = standing(found, _root(session))
-    folder = out or _root(session) / found.study / "report"
-    pictures = write_pictures(found, trials, folder, result.best, opened.runner.solver)
-    insights = list(opened.runner.guide.advice.insights(found.scope))
+    runner = kept_study(found, _root(session))
+    trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
+    pictures = write_pictures(runner, trials, folder, result.best)
+    insights = runner.guide.advice.insights(found.scope)
     path = folder / "report.html"
     write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
-    return _show(session, found, opened, result, path)
+    return session.report(result, *_lines(runner, result, path), code=0 if result.best else 1)
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
@@ -110,59 +115,32 @@ async def export(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import kept_trials
+    from transom.studies.pipeline import kept_study
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    trials = kept_trials(found, _root(session))
+    trials = kept_study(found, _root(session)).trials()
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
             raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
         text = as_csv(found, trials) if out.suffix == ".csv" else as_jsonl(found, trials)
         write_file(out, text.encode("utf-8"))
         session.progress(f"{len(trials)} trials in {out}")
-    elif session.format == "json":
-        print_json(rows_of(found, trials))
-    else:
-        print_text(*as_jsonl(found, trials).rstrip("\n").split("\n"))
-    return 0
-
-
-async def demo_study(session: Session, folder: Path) -> StudyResult:
-    """Run the shipped bracket in a session's workspace and print what came of it.
-
-    Args:
-        folder: the one with `studies/bracket.yaml`, the examples of this package.
-    """
-    from transom.studies.pipeline import run_study
-    from transom.studies.study import load_study
-
-    found = load_study(folder / "studies" / "bracket.yaml")
-    inputs = {"study": found.study, "problem": found.problem}
-    async with session.open_store() as store:
-        with _opened(session, found) as opened:
-            session.progress(f"bracket: {found.budget.trials} designs, solved by {opened.solver}")
-            async with session.open_run("study", inputs, name=found.study, store=store) as run_:
-                result = await run_study(run_, opened)
-                await run_.finish("done")
-            if session.format != "json":
-                report = run_.folder / "report" / "report.html"
-                _show(session, found, opened, result, report)
-                print_text(f"  picture: {report.with_name('best.png')}")
-    return result
+        return 0
+    return session.report(rows_of(found, trials), *as_jsonl(found, trials).rstrip("\n").split("\n"))
 
 
 @contextmanager
-def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
+def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
     """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
 
     What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
     """
     from transom.cli.insights import Scope, opened
     from transom.learning import Curator, InsightCategory, Playbook, Source
-    from transom.studies.advice import FileAdvice, Insight
-    from transom.studies.pipeline import OpenStudy
+    from transom.studies.advice import Advice, Insight
+    from transom.studies.runner import StudyRunner
 
-    class PlaybookAdvice(FileAdvice):
+    class PlaybookAdvice(Advice):
         def __init__(self, folder: Path, playbook: Playbook) -> None:
             super().__init__(folder)
             self.playbook = playbook
@@ -197,15 +175,11 @@ def _opened(session: Session, study: Study) -> Iterator[OpenStudy]:
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"
-        yield OpenStudy(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+        yield StudyRunner(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
 
 
 def _found(session: Session, study: str) -> Study:
-    """The study of that file or name.
-
-    Raises:
-        SettingsError: what studies need is not installed.
-    """
+    """The study of that file or name."""
     if not all(find_spec(name) for name in ("optuna", "psutil", "matplotlib")):
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study
@@ -215,11 +189,3 @@ def _found(session: Session, study: str) -> Study:
 
 def _root(session: Session) -> Path:
     return session.workspace_root / "studies"
-
-
-async def _resume(session: Session, entry: dict[str, Any]) -> int:
-    """Go on with the study that a run was opened for."""
-    return await run(session, entry["target"], entry.get("trials"))  # type: ignore[no-any-return]  # a command is a function
-
-
-RESUME = {"study": _resume}

@@ -1,27 +1,22 @@
-"""What a person tells the commands of `check` beside the common options: one field an option, kept in the run."""
+"""What a person tells the commands of `check` beside the common options: one field an option."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, cast
-from urllib.parse import urlunsplit
+from typing import Annotated
 
 import typer
 
-from transom.canonical import Json
-from transom.cli.session import Session
 from transom.errors import InputError
-from transom.telemetry.address import checked, shown
 
 UNSAFE_OPTION = "--unsafe-no-sandbox"
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the commands of `check` take beside the common options. Kept in the run, so that it can be resumed."""
+    """What the commands of `check` take beside the common options."""
 
     item: Annotated[Path | None, typer.Option(metavar="ITEM.yaml", help="The item it belongs to.")] = None
     variables: Annotated[
@@ -58,62 +53,24 @@ class Options:
         tuple[str, ...],
         typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
     ] = ()
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An earlier result (--report json:FILE): only what is new since then fails."),
+    ] = None
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
     unsafe: Annotated[
         bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")
     ] = False
 
-    def entry(self, command: str, session: Session, targets: Sequence[Path] = ()) -> dict[str, Json]:
-        """As the run keeps it: paths absolute, the day settled, and what the session was told on the command line."""
-        # A resumed command does not reset again what it once reset, nor go back twice.
-        once: dict[str, Any] = {"reset_iterations": False, "checkpoint": None}
-        kept: dict[str, Any] = {**asdict(self), "as_of": self.day, "command": command, **once}
-        kept |= {key: str(value.absolute()) for key, value in kept.items() if isinstance(value, Path)}
-        kept["variables"] = [_absolute(text, "=") for text in self.variables]
-        kept["reports"] = [_absolute(text, ":") for text in self.reports]
-        kept["targets"] = [str(target.absolute()) for target in targets]
-        origins = session.settings.origins
-        told = origins.get("model") == "command line"
-        kept |= {"cwd": str(session.cwd), "base_url": without_credentials(session.base_url)}
-        kept["model"] = session.settings.model if told else None
-        capped = origins.get("execution.max_cost") == "command line"
-        kept["max_cost"] = session.settings.execution.max_cost if capped else None
-        return cast("dict[str, Json]", kept)
-
-    @staticmethod
-    def from_entry(entry: Mapping[str, Any]) -> Options:
-        """The inverse of `entry`."""
-        kept = {field.name: entry[field.name] for field in fields(Options) if field.name in entry}
-        kept |= {name: Path(kept[name]) for name in ("item", "root", "out") if kept.get(name)}
-        kept |= {name: tuple(kept.get(name, ())) for name in ("variables", "reports")}
-        return Options(**kept)
-
     @property
     def day(self) -> str:
-        """The day by which waivers expire, ISO.
-
-        Raises:
-            InputError: `--as-of` is no date.
-        """
-        if self.as_of is None:
-            return date.today().isoformat()
-        try:
-            return date.fromisoformat(self.as_of).isoformat()
-        except ValueError as error:
-            raise InputError(f"{self.as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+        """The day by which waivers expire, ISO."""
+        return day_of(self.as_of).isoformat()
 
 
-def without_credentials(url: str | None) -> str | None:
-    """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
-    if url is None:
-        return None
+def day_of(as_of: str | None) -> date:
+    """The day of `--as-of`; today by default."""
     try:
-        parts = checked(url)
-    except ValueError:  # of what is no address nobody knows where the password stands
-        return shown(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def _absolute(text: str, sign: str) -> str:
-    """`NAME=PATH` or `FORMAT:PATH` with the path absolute, so that it means the same from any folder."""
-    name, found, path = text.partition(sign)
-    return f"{name}{found}{Path(path).expanduser().absolute()}" if found and path else text
+        return date.fromisoformat(as_of) if as_of is not None else date.today()
+    except ValueError as error:
+        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.history import RunRow, all_runs, history
-from transom.cli.nearest import near
-from transom.cli.output import counted, print_json, print_text, say, style, table
+from transom.cli.history import RunRow, all_runs, history, pick
+from transom.cli.output import counted, say, style, table
 from transom.cli.session import Session
-from transom.errors import InputError, StoreError
+from transom.errors import StoreError
 
 if TYPE_CHECKING:
-    from transom.telemetry import TraceRow
     from transom.telemetry.read import Odd
     from transom.telemetry.stats import Stats
 
@@ -27,26 +25,21 @@ trace_app = group("trace", "Traces: what happened when, and how long it took.")
 @command(trace_app, "list", example="transom trace list")
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
+    from transom.runs import trace_id
     from transom.telemetry import list_traces
+    from transom.telemetry.documents import TraceList, TraceSummary
 
     odd: list[Odd] = []
     traces = list_traces(session.workspace_root / "traces", odd)
     _tell(odd)
-    runs = {trace: run for run, trace in (await _traces_of_runs(session)).items()}
-    if session.format == "json":
-        from transom.telemetry.documents import TraceList, TraceSummary
-
-        print_json(TraceList(traces=tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)))
-    elif traces:
-        cells = [
-            (one.trace_id, runs.get(one.trace_id, ""), _time(one), str(one.spans), str(one.errors), str(one.open))
-            for one in traces
-        ]
-        header, *lines = table([("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"), *cells])
-        print_text(style(header, "bold"), *lines)
-    else:
-        print_text(_none(session))
-    return 0
+    runs = {trace_id(row.id): row.id for row in await _runs(session)}
+    cells = [
+        (one.trace_id, runs.get(one.trace_id, ""), f"{one.started:%Y-%m-%d %H:%M:%S}Z", one.spans, one.errors, one.open)
+        for one in traces
+    ]
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) if cells else [_none(session)]
+    rows = tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)
+    return session.report(TraceList(traces=rows), *lines)
 
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
@@ -62,12 +55,9 @@ async def show(
     odd: list[Odd] = []
     spans = read_trace(path, odd)
     _tell(odd)
-    if session.format == "json":
-        print_json(TraceDocument.of(path.stem, spans))
-    else:
-        failed = [style(line, "red") for line in failures(spans)]
-        print_text(style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans))
-    return 0
+    failed = [style(line, "red") for line in failures(spans)]
+    lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
+    return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
 
 
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
@@ -90,48 +80,40 @@ async def stats(
     price = price_by(Prices.load(session.settings.paths.prices))
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
     _tell(odd)
-    if session.format == "json":
-        print_json(found)
-    elif not found.traces:
-        print_text(_none(session, since))
-    else:
-        _print_stats(found)
-    return 0
+    return session.report(found, *(_stats_lines(found) if found.traces else [_none(session, since)]))
 
 
 _HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
 
 
-def _print_stats(found: Stats) -> None:
+def _stats_lines(found: Stats) -> list[str]:
     cells = [
         (
             row.name,
-            str(row.calls),
+            row.calls,
             f"{row.seconds.mean:.3f}",
             f"{row.seconds.p95:.3f}",
             f"{sum(row.errors.values())} ({row.error_rate:.0%})",
             f"{row.retries} ({row.retry_rate:.0%})",
-            str(row.input_tokens),
-            str(row.cached_tokens),
-            str(row.output_tokens),
+            row.input_tokens,
+            row.cached_tokens,
+            row.output_tokens,
             "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
         )
         for row in found.rows
     ]
-    header, *lines = table([(found.by.upper(), *_HEADS), *cells])
-    print_text(style(header, "bold"), *lines)
-    for row in found.rows:
-        print_text(*(f"{row.name}: {number} times {kind}" for kind, number in row.errors.items()))
-    folds = found.compression
+    lines = table(cells, head=(found.by.upper(), *_HEADS))
+    lines += [f"{row.name}: {number} times {kind}" for row in found.rows for kind, number in row.errors.items()]
+    folds, memory = found.compression, found.memory
     ratio = f", {folds.ratio:.0%} of their tokens left" if folds.ratio is not None else ""
-    print_text(
-        f"{counted(found.traces, 'trace')}, {counted(found.sub_conversations, 'sub-conversation')}, "
-        f"{counted(folds.count, 'window')} folded{ratio}"
-    )
-    if recalled := found.memory.queries:
-        seconds, hits = found.memory.seconds, found.memory.hit_rate
-        took = f"{seconds.mean:.3f} s, 95 of a hundred within {seconds.p95:.3f} s"
-        print_text(f"memory was asked {counted(recalled, 'time')}: {took}; {hits:.0%} found something")
+    threads = counted(found.sub_conversations, "sub-conversation")
+    lines.append(f"{counted(found.traces, 'trace')}, {threads}, {counted(folds.count, 'window')} folded{ratio}")
+    if memory.queries:
+        took = f"{memory.seconds.mean:.3f} s, 95 of a hundred within {memory.seconds.p95:.3f} s"
+        lines.append(
+            f"memory was asked {counted(memory.queries, 'time')}: {took}; {memory.hit_rate:.0%} found something"
+        )
+    return lines
 
 
 def _tell(odd: Iterable[Odd]) -> None:
@@ -145,10 +127,6 @@ def _none(session: Session, since: str | None = None) -> str:
     return f"no traces{lately} in {session.workspace_root / 'traces'}"
 
 
-def _time(trace: TraceRow) -> str:
-    return f"{trace.started:%Y-%m-%d %H:%M:%S}Z"
-
-
 async def _runs(session: Session) -> list[RunRow]:
     """All runs, the newest first; none where the database cannot be read: traces are files of their own."""
     try:
@@ -160,31 +138,12 @@ async def _runs(session: Session) -> list[RunRow]:
         return []
 
 
-async def _traces_of_runs(session: Session) -> dict[str, str]:
-    """Run id -> trace id, the newest first."""
-    from transom.runs import trace_id
-
-    return {row.id: trace_id(row.id) for row in await _runs(session)}
-
-
 async def _find(session: Session, text: str) -> Path:
     from transom.runs import trace_id
 
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl")}
-    named = {trace: trace for trace in files}
-    rows = await _runs(session)
-    traces = {row.id: trace_id(row.id) for row in rows if trace_id(row.id) in files}
-    named |= traces
-    called = {traces[row.id] for row in rows if row.name == text and row.id in traces}
-    exact = {named[text]} if text in named else called
-    matching = exact or {trace for name, trace in named.items() if text and name.startswith(text)}
-    if len(matching) == 1:
-        return folder / f"{matching.pop()}.jsonl"
-    if matching:
-        how = "are called" if called else "begin with"
-        raise InputError(f"{len(matching)} traces {how} {text!r}", where=str(folder), hint="give more of it")
-    meant = near(text, sorted(named))
-    there = "see: transom trace list" if named else "no run has left one here yet"
-    hint = f"near: {', '.join(meant)}" if meant else there
-    raise InputError(f"no trace {text!r}", where=str(folder), hint=hint)
+    rows = [row for row in await _runs(session) if trace_id(row.id) in files]
+    named = {trace: trace for trace in sorted(files)} | {row.id: trace_id(row.id) for row in rows}
+    called = [trace_id(row.id) for row in rows if row.name == text]
+    return folder / f"{pick('trace', text, named, called, str(folder))}.jsonl"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from transom.cli.output import print_json, print_text, style, unread
-from transom.cli.session import Session
-from transom.cli.told import without_credentials
+from transom.cli.output import print_text, style, unread
+from transom.cli.session import Session, without_credentials
 from transom.errors import InputError, install_hint
 from transom.telemetry.redact import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping
 
     from transom.config import HostedSettings
     from transom.llm import Provider
@@ -54,11 +53,7 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
 
 
 def try_provider(session: Session, name: str) -> int:
-    """Ask a server a few small questions, and print what came of them.
-
-    Raises:
-        InputError: its SDK, key or model is missing.
-    """
+    """Ask a server a few small questions, and print what came of them."""
     from transom.llm.hosted.checkup import checkup
     from transom.llm.hosted.connecting import place_of
     from transom.llm.naming import Surroundings
@@ -76,7 +71,7 @@ def try_provider(session: Session, name: str) -> int:
     )
     redact = Redactor(secrets=[place.key] if place.key else [])
     caps = _maker(name, around, os.environ)(False).caps
-    return asyncio.run(_print(session, _Tried(name, without_credentials(place.url) or "", caps), tried, redact))
+    return asyncio.run(_print(session, (name, without_credentials(place.url) or "", caps), tried, redact))
 
 
 def brief(settings: HostedSettings) -> HostedSettings:
@@ -90,42 +85,30 @@ def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
     from transom.llm.naming import hosted_provider
 
     def make(stream: bool) -> Provider:
-        return hosted_provider(name, replace(around), stream=stream, environ=environ)
+        return hosted_provider(name, around, stream=stream, environ=environ)
 
     make(False)  # so that a missing key or SDK is said before anything is asked
     return make
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """Who is tried, where, and what is known of it beforehand."""
-
-    name: str
-    url: str
-    caps: Capabilities
-
-
-async def _print(session: Session, what: _Tried, tried: AsyncIterator[Row], redact: Redactor) -> int:
+async def _print(
+    session: Session, what: tuple[str, str, Capabilities], tried: AsyncIterator[Row], redact: Redactor
+) -> int:
     """Rows for people as they come, or all in one document; what a server says may hold the key that it was shown."""
+    name, url, caps = what
     rows: list[Row] = []
     async for row in tried:
         rows.append(replace(row, says=redact(row.says)))
+        answers = rows[0].status == "ok"
+        says = "answers" if answers else "does not answer"
         if session.format != "json":
-            head = [f"{what.name} at {what.url}: {_verdict(rows)}"] if len(rows) == 1 else []
-            print_text(*head, _line(rows[-1]))
+            print_text(*([f"{name} at {url}: {says}"] if len(rows) == 1 else []), _line(rows[-1]))
             with unread():
                 sys.stdout.flush()
-    if session.format == "json":
-        told = {"name": what.name, "answers": rows[0].status == "ok", "says": _verdict(rows), "base_url": what.url}
-        checks = [row.to_json() for row in rows]
-        print_json({"schema": "transom.provider/1", **told, "capabilities": what.caps.to_json(), "checks": checks})
-    else:
-        print_text(f"  taken to have: {what.caps.text()}")
-    return 1 if [row for row in rows if row.status == "failed"] else 0
-
-
-def _verdict(rows: Sequence[Row]) -> str:
-    return "answers" if rows[0].status == "ok" else "does not answer"
+    told = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
+    document = {**told, "capabilities": caps.to_json(), "checks": [row.to_json() for row in rows]}
+    failed = any(row.status == "failed" for row in rows)
+    return session.report(document, f"  taken to have: {caps.text()}", code=int(failed))
 
 
 def _line(row: Row) -> str:

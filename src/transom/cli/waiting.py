@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.command import command
+from transom.cli.command import command, root
 from transom.cli.history import RunView, all_runs, history, view
-from transom.cli.output import counted, print_json, print_text, style
+from transom.cli.output import counted, print_text, style
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -55,16 +56,27 @@ class OpenQuestion:
         words = listed or '"YOUR WORDS"'
         return f"transom answer {self.runs[0]}{which} {words}"
 
+    def ask(self) -> str:
+        """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
+        print_text("", style(self.asks, "bold"), *self.numbered)
+        while True:
+            text = input(f"1 to {len(self.options)} (empty: later): " if self.options else "answer (empty: later): ")
+            text = text.strip()
+            if text.isdecimal() and 1 <= int(text) <= len(self.options):
+                return self.options[int(text) - 1]
+            if not text or not self.options or text in self.options:
+                return text
+
+    @property
+    def numbered(self) -> list[str]:
+        """The options, one a line."""
+        return [f"  {number}: {option}" for number, option in enumerate(self.options, 1)]
+
     def to_json(self) -> dict[str, Any]:
-        named = {"runs": list(self.runs), "question": self.question, "since": self.since, "asks": self.asks}
-        return {**named, "options": list(self.options), "command": self.command}
+        return {**asdict(self), "command": self.command}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command, which stands outside a group."""
-    command(app, "waiting", example="transom waiting -o answers.yaml")(waiting)
-
-
+@command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(
     session: Session,
     out: Annotated[
@@ -77,64 +89,60 @@ async def waiting(
     """
     async with history(session) as store:
         found = open_questions(session, store) if store else []
+    lines = [line for one in found for line in _lines(one)]
     if out:
         _write_sheet(out, found)
-    if session.format == "json":
-        print_json({"schema": "transom.waiting/1", "questions": [one.to_json() for one in found]})
-        return 0
-    for one in found:
-        more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
-        options = [f"  {n}: {option}" for n, option in enumerate(one.options, 1)] if one.long else []
-        since = f"  since {one.since[:16].replace('T', ' ')} UTC"
-        print_text(style(one.asks, "bold") + more, since, *options, f"  {one.command}")
-    if not found:
-        print_text("nothing waits for a person")
-    elif out:
-        print_text(
-            f"{counted(len(found), 'question')} written to {out}; take it back with: transom answer --file {out}"
-        )
-    return 0
+        lines.append(f"{counted(len(found), 'question')} written to {out}; give it back: transom answer --file {out}")
+    document = {"schema": "transom.waiting/1", "questions": [one.to_json() for one in found]}
+    return session.report(document, *(lines if found else ["nothing waits for a person"]))
 
 
 def open_questions(session: Session, store: SqliteStore) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
     groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
     for row in all_runs(store):
-        for one in _of_run(view(session, store, row)):
+        for one in questions_of(view(session, store, row)):
             groups.setdefault((one.question or one.runs[0], one.asks, *one.options), []).append(one)
     merged = [
-        OpenQuestion(tuple(one.runs[0] for one in group), group[0].question, group[-1].since, *_said(group[0]))
-        for group in groups.values()
+        replace(group[0], runs=tuple(one.runs[0] for one in group), since=group[-1].since) for group in groups.values()
     ]
     return sorted(merged, key=lambda one: one.since)
 
 
-def _said(one: OpenQuestion) -> tuple[str, tuple[str, ...]]:
-    return one.asks, one.options
+def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:
+    """What a run waits for.
 
+    Args:
+        found: the run.
+        whole: tool calls with all their arguments, also long and local ones: for whoever looks at this very run.
+    """
+    from transom.runs.questions import APPROVAL, cut, in_full, short
 
-def _of_run(found: RunView) -> list[OpenQuestion]:
-    from transom.runs.questions import APPROVAL, cut, short
-
-    run = (found.row.id,)
-    last = found.records[-1].at if found.records else ""
+    run, last = (found.row.id,), found.records[-1].at if found.records else ""
     if found.status == "human_required" and found.state.handed:
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"
-        return [OpenQuestion(run, "", last, asks, ())]
-    rows: list[OpenQuestion] = []
+        yield OpenQuestion(run, "", last, asks, ())
+        return
     for choice in found.state.waiting.values():
+        question = choice["stage"] if "file" in choice else short(choice)
+        options: tuple[str, ...] = ("keep", "redo")
         if "prompt" in choice:
             asks, options = str(choice["prompt"]), tuple(choice["options"])
         elif "file" in choice:
             asks = f"{choice['file']} and what it is made from have both changed: which counts?"
-            options = ("keep", "redo")
-        elif choice["kind"] == APPROVAL:
-            asks, options = f"May this tool call be carried out? {cut(choice)}", ("approve", "refuse")
         else:
-            asks, options = f"This call was begun; was it carried out? {cut(choice)}", ("keep", "redo")
-        question = choice["stage"] if "file" in choice else short(choice)
-        rows.append(OpenQuestion(run, question, _since(found, choice, last), asks, options))
-    return rows
+            approval, call = choice["kind"] == APPROVAL, in_full(choice) if whole else cut(choice)
+            options = ("approve", "refuse") if approval else options
+            asks = "May this tool call be carried out?" if approval else "This call was begun; was it carried out?"
+            place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
+            asks = f"{asks} {call}{place}"
+        yield OpenQuestion(run, question, _since(found, choice, last), asks, options)
+
+
+def _lines(one: OpenQuestion) -> list[str]:
+    more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
+    since = f"  since {one.since[:16].replace('T', ' ')} UTC"
+    return [style(one.asks, "bold") + more, since, *(one.numbered if one.long else []), f"  {one.command}"]
 
 
 def _since(found: RunView, choice: dict[str, Any], last: str) -> str:
@@ -154,36 +162,19 @@ def _write_sheet(path: Path, questions: list[OpenQuestion]) -> None:
     write_file(path, (_HEAD.format(name=path) + dump_yaml(rows)).encode())
 
 
-@dataclass(frozen=True)
-class SheetAnswer:
-    """One filled entry of a sheet."""
-
-    run: str
-    question: str
-    answer: str
-    by: str
-    reason: str
-
-
-def read_sheet(path: Path) -> list[SheetAnswer]:
-    """The answered entries of a sheet, one for each run that they are for.
-
-    Raises:
-        InputError: the file cannot be read, or is no such sheet.
-    """
+def read_sheet(path: Path) -> list[dict[str, str]]:
+    """The answered entries of a sheet, one for each run: run, words, and question, by and reason where they stand."""
     from transom.formats.yaml_files import load_yaml
 
     rows: Any = load_yaml(path).data
-    hint = "write one with: transom waiting -o FILE"
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and isinstance(row.get("runs"), list) for row in rows
     ):
+        hint = "write one with: transom waiting -o FILE"
         raise InputError("is no sheet of questions", where=str(path), hint=hint)
     answers = []
     for row in rows:
-        answer = row.get("answer")
-        if answer is None or not str(answer).strip():
-            continue
-        told = [str(row.get(name) or "") for name in ("by", "reason")]
-        answers += [SheetAnswer(str(run), str(row.get("question") or ""), str(answer), *told) for run in row["runs"]]
+        words = str(row["answer"] if row.get("answer") is not None else "")
+        told = {name: str(row[name]) for name in ("question", "by", "reason") if row.get(name) is not None}
+        answers += [{"run": str(run), "words": words, **told} for run in row["runs"] if words.strip()]
     return answers

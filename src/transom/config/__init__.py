@@ -7,11 +7,10 @@ else from the folder of the command.
 
 from transom.config.hosted import HostedSettings, OpenAISettings
 from transom.config.load import FILE_NAMES, find_settings_file, load_settings
-from transom.config.model import NOT_YET, Settings, known_keys, variable_of
+from transom.config.model import Settings, known_keys, variable_of
 
 __all__ = [
     "FILE_NAMES",
-    "NOT_YET",
     "HostedSettings",
     "OpenAISettings",
     "Settings",

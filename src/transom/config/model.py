@@ -1,4 +1,4 @@
-"""The settings themselves: sections, keys, types, defaults, and which of them have no effect yet."""
+"""The settings themselves: sections, keys, types, defaults."""
 
 from __future__ import annotations
 
@@ -143,12 +143,14 @@ class Execution(_Section):
         enable_streaming: replies are taken in pieces as they come, where the provider offers that.
         max_cost: US dollars that the runs of a command may cost over their lives, earlier commands included; None: as
             much as it takes.
+        retry_after: seconds after which `check batch` asks again, once, where a provider failed; 0: not again.
     """
 
     max_iterations: int = Field(default=3, ge=0)
     timeout_per_stage: float = Field(default=300, gt=0, allow_inf_nan=False)
     enable_streaming: bool = True
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    retry_after: float = Field(default=300, ge=0, allow_inf_nan=False)
 
 
 class Logging(_Section):
@@ -344,10 +346,6 @@ class Settings(_Section):
         """These settings, knowing where each was set."""
         self._file, self._origins = file, origins
         return self
-
-
-NOT_YET: dict[str, str] = {}
-"""Keys that are accepted and have no effect yet, each with one clause that says why."""
 
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:

@@ -4,7 +4,7 @@ from transom.context.budget import DEFAULT_SHARES, SHARES, Compaction, WindowBud
 from transom.context.history import Event, History
 from transom.context.marks import Mark
 from transom.context.tokens import TokenCorrection
-from transom.context.window import Assembled, assemble, check_message, go_on
+from transom.context.window import Assembled, check_message, go_on
 
 __all__ = [
     "DEFAULT_SHARES",
@@ -16,7 +16,6 @@ __all__ = [
     "Mark",
     "TokenCorrection",
     "WindowBudget",
-    "assemble",
     "check_message",
     "go_on",
 ]

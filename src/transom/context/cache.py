@@ -238,30 +238,19 @@ def total(sizes: Iterable[Measure]) -> Measure:
 def _walk(request: Request, trail: _Trail | None) -> _Trail:
     """Its breakpoints. What its conversation's last request began with is not measured and hashed again."""
     ordered = Ordered.of(request)
+    found: list[Breakpoint] = []
+    hasher, pieces, size = hashlib.sha256(), 0, Measure()
+    groups: dict[str, tuple[Piece, ...]] = {"stable": ordered.stable, "session": ordered.session}
+    groups["turns"] = ordered.turns
     if trail:
-        *done, last = trail.breakpoints
-        known = len(trail.request.window.turns)
-        end = _Breakpoints(trail.hasher.copy(), last.pieces, last.size).over("turns", ordered.turns[known:])
-        return _Trail(request, (*done, end[0]), end[1])
-    walker = _Breakpoints(hashlib.sha256(), 0, Measure())
-    found, hasher = [], walker.hasher
-    for tier in ("stable", "session", "turns"):
-        point, hasher = walker.over(tier, getattr(ordered, tier))
-        found.append(point)
-    return _Trail(request, tuple(found), hasher)
-
-
-@dataclass
-class _Breakpoints:
-    hasher: hashlib._Hash
-    pieces: int
-    size: Measure
-
-    def over(self, tier: str, pieces: Iterable[Piece]) -> tuple[Breakpoint, hashlib._Hash]:
-        """Walk over more pieces, to the breakpoint behind them."""
-        for piece in pieces:
+        *found, last = trail.breakpoints
+        hasher, pieces, size = trail.hasher.copy(), last.pieces, last.size
+        groups = {"turns": ordered.turns[len(trail.request.window.turns) :]}
+    for tier, group in groups.items():
+        for piece in group:
             text = piece_text(piece)
-            self.hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
-            self.size = self.size.plus(measure(text)).plus(SEPARATOR)
-            self.pieces += 1
-        return Breakpoint(tier, self.pieces, self.hasher.hexdigest(), self.size), self.hasher
+            hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
+            size = size.plus(measure(text)).plus(SEPARATOR)
+        pieces += len(group)
+        found.append(Breakpoint(tier, pieces, hasher.hexdigest(), size))
+    return _Trail(request, tuple(found), hasher)

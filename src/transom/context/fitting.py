@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, fold_newest, shrink
-from transom.context.history import SEPARATOR, History, turn_size
+from transom.context.history import SEPARATOR, History
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.errors import WindowOverflow
-from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Turn, Window, render
+from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window, render
 from transom.llm.render import render_block
 from transom.llm.structured import schema_text
 
@@ -59,27 +59,18 @@ class WindowFitter:
     Args:
         role: whose window it is.
         frame: what stands around the conversation.
-        conversation: turns, which are taken as they are, or a history, which may be folded.
+        history: the conversation, which may be folded.
         tokens: how tokens are estimated.
     """
 
-    def __init__(
-        self, role: Role, frame: Frame, conversation: Sequence[Turn] | History, tokens: TokenCorrection
-    ) -> None:
-        self._turns: tuple[Turn, ...] = ()
-        if isinstance(conversation, History):
-            self.history, self._foldable = conversation, True
-        else:
-            self.history, self._foldable, self._turns = History(), False, tuple(conversation)
+    def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:
+        self.history = history
         self._role, self._limit, self._limits = role, frame.limit, frame.limits
         self._tokens = tokens
         self._kept = frame.blocks
         self._dropped: list[Dropped] = []
-        said = self.history.size
-        for turn in self._turns:
-            said = said.plus(turn_size(turn))
-        self._sizes = {**frame.sizes, "conversation": said}
-        self._whole = frame.whole.plus(said)
+        self._sizes = {**frame.sizes, "conversation": history.size}
+        self._whole = frame.whole.plus(history.size)
 
     @property
     def size(self) -> Measure:
@@ -87,18 +78,11 @@ class WindowFitter:
         return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
 
     @property
-    def shares(self) -> tuple[Share, ...]:
-        """What each part takes, and is held to."""
-        used, limits = self._tokens.tokens, self._limits
-        sizes = [(name, self._sizes[name]) for name in SHARES]
-        return tuple([Share(name, 0 if size is _NOTHING else used(size), limits[name]) for name, size in sizes])
-
-    @property
     def request(self) -> Request:
         """What is asked, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
-        turns = self.history.turns if self._foldable else self._turns
-        window = Window(self._kept, turns, (*folded, *self._dropped), self.shares)
+        shares = shares_of(self._sizes, self._limits, self._tokens)
+        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), shares)
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)
 
@@ -119,7 +103,7 @@ class WindowFitter:
                 while not self._fits() and (not to_share or self._used(name) > self._limits[name]):
                     if not self._give(name, hard=not to_share):
                         break
-        if not self._fits() and self._foldable:
+        if not self._fits():
             self._folded(fold_newest(self.history, self._tokens))
         if not self._fits():
             raise self._overflow()
@@ -149,8 +133,6 @@ class WindowFitter:
         return True
 
     def _fold(self, *, hard: bool) -> bool:
-        if not self._foldable:
-            return False
         return self._folded(shrink(self.history, self._limits["conversation"], self._tokens, hard=hard))
 
     def _folded(self, history: History) -> bool:
@@ -181,6 +163,14 @@ class WindowFitter:
             hint="shorten what it is given, choose a model with a larger window, or say how large it is "
             "(llm.NAME.context_tokens, window.tokens)",
         )
+
+
+def shares_of(
+    sizes: Mapping[ShareName, Measure], limits: Mapping[ShareName, int], tokens: TokenCorrection
+) -> tuple[Share, ...]:
+    """What each part of a window takes, and is held to."""
+    used = tokens.tokens
+    return tuple([Share(name, 0 if sizes[name] is _NOTHING else used(sizes[name]), limits[name]) for name in SHARES])
 
 
 def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:

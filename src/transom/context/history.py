@@ -32,7 +32,7 @@ class Event:
         number: from 1, in the order of the conversation; it never changes.
         turns: in order.
         size: what they add to a window.
-        failed: a call was not carried out, or a gate found something.
+        failed: a call was not carried out.
         milestone, preserve: see `Mark`.
         values: what code measured in it, each as often as it did.
     """
@@ -77,13 +77,12 @@ class Event:
         turns = (*self.turns, turn)
         return Event(self.number, turns, self.size.plus(size), failed, self.milestone, self.preserve, self.values)
 
-    def marked(self, mark: Mark, *, failed: bool = False) -> Event:
+    def marked(self, mark: Mark) -> Event:
         """With what code says of it added to what it said before."""
         milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
         values = {**self.values, **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()}}
         return replace(
             self,
-            failed=self.failed or failed,
             milestone="; ".join(dict.fromkeys(milestones)),
             preserve=self.preserve or mark.preserve,
             values=values,
@@ -212,7 +211,7 @@ class History:
             history = history.add(turn)
         return history
 
-    def add(self, *turns: Turn, failed: bool = False, mark: Mark = UNMARKED) -> History:
+    def add(self, *turns: Turn, mark: Mark = UNMARKED) -> History:
         """With more turns at its end; what is said of them is said of the event that they come to stand in last.
 
         Raises:
@@ -229,8 +228,8 @@ class History:
             else:
                 number = live[-1].number if live else self.folded.last if self.folded else 0
                 live.append(Event(number + 1, (turn,), takes))
-        if live and (failed or mark):
-            live[-1] = live[-1].marked(mark, failed=failed)
+        if live and mark:
+            live[-1] = live[-1].marked(mark)
         return History(self.folded, tuple(live), (*self.turns, *turns), size)
 
     def find(self, name: str) -> Event | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
-from transom.canonical import Json
 from transom.llm import ToolCall, ToolResult
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -106,17 +105,3 @@ class Statistics:
             parts.append(f"results had {self.result_bytes} bytes")
         parts += [figures.text(name) for name, figures in sorted(self.values.items())]
         return "; ".join(parts)
-
-    def to_json(self) -> dict[str, Json]:
-        """For a journal; sums as fractions."""
-        values: dict[str, Json] = {
-            name: {"count": one.count, "least": one.least, "most": one.most, "total": str(one.total)}
-            for name, one in self.values.items()
-        }
-        return {
-            "events": self.events,
-            "exchanges": self.exchanges,
-            "calls": {**self.calls},
-            "result_bytes": self.result_bytes,
-            "values": values,
-        }

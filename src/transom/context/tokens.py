@@ -7,7 +7,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from transom.canonical import Json
 from transom.once import once
 
 # Letters and spaces make words, which tokenizers have whole. Digits, marks, line ends and what is not ASCII they cut
@@ -46,7 +45,7 @@ def measure(text: str) -> Measure:
 
 @dataclass(frozen=True)
 class TokenCorrection:
-    """What is known of a model's tokenizer from the usage that came back. A value: it can be journaled.
+    """What is known of a model's tokenizer from the usage that came back. A value.
 
     Tokens are taken to be `a` times the plain bytes plus `b` times the dense ones. Both are fitted by least squares
     over the calls seen, the newest counting most; where calls are too alike to tell the two apart, their usual ratio
@@ -122,21 +121,6 @@ class TokenCorrection:
         a = ((ut + stiff * usual) * (vv + stiff) - (vt + stiff * usual) * uv) / free
         b = ((vt + stiff * usual) * (uu + stiff) - (ut + stiff * usual) * uv) / free
         return _PLAIN * _near(a, usual), _DENSE * _near(b, usual)
-
-    def to_json(self) -> dict[str, Json]:
-        return {"seen": self.seen, "moments": [*self.moments]}
-
-    @classmethod
-    def from_json(cls, data: Json) -> Self:
-        """The inverse of `to_json`.
-
-        Raises:
-            ValueError: the data is no correction.
-        """
-        match data:
-            case {"seen": int(seen), "moments": [*moments]} if len(moments) == 6:
-                return cls(seen, tuple(float(one) for one in moments))  # type: ignore[arg-type]  # six numbers
-        raise ValueError("not a correction of token estimates")
 
 
 def _near(factor: float, usual: float) -> float:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from transom.context.budget import WindowBudget
-from transom.context.fitting import Frame, WindowFitter
+from transom.context.fitting import Frame, WindowFitter, shares_of
 from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
 from transom.errors import VisibilityError, WindowOverflow
-from transom.llm import Block, Request, Role, Tier, Turn, UserMessage
+from transom.llm import Block, Request, Role, Tier, UserMessage
 
 _TIERS = list(Tier)
 UNCORRECTED = TokenCorrection()
@@ -39,32 +39,6 @@ class Assembled:
     size: Measure
 
 
-def assemble(
-    role: Role,
-    blocks: Sequence[Block],
-    *,
-    turns: Sequence[Turn] = (),
-    budget: WindowBudget | None = None,
-    tokens: TokenCorrection = UNCORRECTED,
-) -> Request:
-    """Build the request of one call from a role's own prompt and the blocks it was given.
-
-    Args:
-        role: whose call it is.
-        blocks: what it was given, in the order in which it is to be read within a tier.
-        turns: the call's own conversation so far; it is taken as it is (see `go_on` for one that may be folded).
-        budget: how many tokens there are; the default budget where None.
-        tokens: how they are estimated.
-
-    Raises:
-        VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
-        WindowOverflow: it does not fit even after everything droppable was dropped.
-    """
-    draft = WindowFitter(role, frame_of(role, blocks, budget or WindowBudget()), turns, tokens)
-    draft.fit()
-    return draft.request
-
-
 def go_on(
     role: Role,
     blocks: Sequence[Block],
@@ -76,9 +50,20 @@ def go_on(
 ) -> Assembled:
     """Build the next request of a conversation, whose older part is folded where it has grown too long.
 
-    For the arguments and errors see `assemble`; `frame` is what `frame_of` says of the same role, blocks and budget,
-    which is the same for all calls of a message. The next call is to be given the history that comes back: what was
-    folded once stays folded the same way, so that a vendor's cache goes on being read.
+    The next call is to be given the history that comes back: what was folded once stays folded the same way, so that a
+    vendor's cache goes on being read.
+
+    Args:
+        role: whose call it is.
+        blocks: what it was given, in the order in which it is to be read within a tier.
+        history: the conversation so far.
+        budget: how many tokens there are; the default budget where None.
+        tokens: how they are estimated.
+        frame: what `frame_of` says of the same role, blocks and budget; the same for all calls of a message.
+
+    Raises:
+        VisibilityError: a block that the role does not declare in `sees`, or a name given twice.
+        WindowOverflow: it does not fit even after everything droppable was dropped.
     """
     budget = budget or WindowBudget()
     draft = WindowFitter(role, frame or frame_of(role, blocks, budget), history, tokens)
@@ -101,12 +86,15 @@ def with_shares(request: Request, role: Role, *, budget: WindowBudget, tokens: T
         tokens: how they are estimated.
     """
     window = request.window
-    shares = WindowFitter(role, Frame.of(role, window.blocks, budget), window.turns, tokens).shares
+    frame, said = Frame.of(role, window.blocks, budget), Measure()
+    for turn in window.turns:
+        said = said.plus(turn_size(turn))
+    shares = shares_of({**frame.sizes, "conversation": said}, frame.limits, tokens)
     return replace(request, window=replace(window, shares=shares))
 
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
-    """What stands around a conversation; for the arguments and errors see `assemble`."""
+    """What stands around a conversation; for the arguments and errors see `go_on`."""
     return Frame.of(role, _ordered(role, blocks), budget)
 
 
@@ -124,13 +112,13 @@ def check_message(
 
     Raises:
         WindowOverflow: it could not be answered, or none of the results of what it makes the role call could be shown.
-        VisibilityError: see `assemble`.
+        VisibilityError: see `go_on`.
     """
     reserve = _NOTE_TOKENS
     if role.tools:
         reserve += budget.result_tokens
     reading = role if READ_SLICE in role.tools else replace(role, tools=(*role.tools, READ_SLICE))
-    room = WindowFitter(reading, frame_of(reading, blocks, budget), (), tokens).room(reserve)
+    room = WindowFitter(reading, frame_of(reading, blocks, budget), History(), tokens).room(reserve)
     needed = tokens.at_most(turn_size(UserMessage(message)))
     if 0 < room < needed:
         raise WindowOverflow(

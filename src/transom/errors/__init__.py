@@ -22,7 +22,6 @@
     │       ├── ToolExecutionError    ... the tool failed
     │       ├── ToolTimeoutError      ... the tool took too long
     │       ├── ToolInDoubtError      ... it was begun, and what came of it is not known
-    │       ├── ToolBusyError         ... it cannot begin yet
     │       └── ToolQuotaError        ... it was called as often as it may be
     ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
     ├── CapReached              a conversation has used what it may use, with how much
@@ -82,7 +81,6 @@ from transom.errors.running import (
 )
 from transom.errors.tools import (
     InvalidArgumentsError,
-    ToolBusyError,
     ToolError,
     ToolExecutionError,
     ToolInDoubtError,
@@ -119,7 +117,6 @@ __all__ = [
     "SandboxUnavailable",
     "SettingsError",
     "StoreError",
-    "ToolBusyError",
     "ToolError",
     "ToolExecutionError",
     "ToolInDoubtError",

@@ -50,9 +50,5 @@ class ToolInDoubtError(ToolRefused):
     trust = "untrusted"
 
 
-class ToolBusyError(ToolRefused):
-    """A tool could not begin: the threads for plain handlers are taken, or its MCP server is still being started."""
-
-
 class ToolQuotaError(ToolRefused):
     """A tool was called as often as it may be in one conversation."""

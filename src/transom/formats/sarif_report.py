@@ -11,6 +11,7 @@ from urllib.parse import quote
 from transom.canonical import digest, pretty_json
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+State = Literal["new", "unchanged"]
 _NO_ID = re.compile(r"\s+")
 
 
@@ -32,6 +33,7 @@ class SarifResult:
         kind: `pass`, `fail`, `open` (nobody could tell) or `review` (a person must).
         file, line, snippet: where, as far as that is known; a file relative to the analysed root.
         suppressed: why a person accepts it; None: nobody does.
+        state: against an earlier result; None: it was compared with none.
     """
 
     rule: str
@@ -41,6 +43,7 @@ class SarifResult:
     line: int | None = None
     snippet: str = ""
     suppressed: str | None = None
+    state: State | None = None
 
 
 def sarif_report(
@@ -87,6 +90,8 @@ def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
             snippet = {"snippet": {"text": one.snippet}} if one.snippet else {}
             place["region"] = {"startLine": one.line, **snippet}
         made["locations"] = [{"physicalLocation": place}]
+    if one.state:
+        made["baselineState"] = one.state
     if one.suppressed is not None:
         made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": one.suppressed}]
     return made

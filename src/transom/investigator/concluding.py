@@ -11,6 +11,7 @@ from pydantic import Field
 from transom.canonical import Json, digest
 from transom.formats.release.shapes import Shape
 from transom.investigator.deciding import ORDER, within
+from transom.investigator.gathering import seat_of
 from transom.investigator.inquiry import Case, Inquiry
 from transom.investigator.ledger import CALCULATED, Evidence, Ledger
 from transom.investigator.main_thread import MainThread
@@ -24,9 +25,13 @@ from transom.investigator.result import (
     UsageRow,
     Verdict,
 )
-from transom.investigator.roles import MAIN, json_rows, ours, outside
+from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
+from transom.learning import cited_in, ids_in, uncited
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
+
+VERDICT = "verdict"
+"""The seat of the main thread, in the playbook."""
 
 _MOST_EVIDENCE = 5_500  # characters
 _MOST_LISTED = 12
@@ -48,30 +53,38 @@ class Opinion(Shape):
 
 
 class Kept(Shape):
-    """What a follow-up goes on from: the answer, the summaries that the main thread saw, and its name."""
+    """What a follow-up goes on from: the answer, the summaries that the main thread saw, and its name.
+
+    Attributes:
+        named: ids of the insights that each seat named, by its stage.
+        above: the verdict that the main thread gave where the gates allow none so good; else "".
+    """
 
     investigation: Investigation
     shown: list[str]
     thread: str
+    named: dict[str, list[str]] = Field(default_factory=dict)
+    above: str = ""
 
 
-async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Investigation:
+async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept:
     """Have the case judged within its gates, and put the answer together."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
-    blocks = case_blocks(draft, case.shown, ledger)
+    blocks = [*case_blocks(draft, case.shown, ledger), *insights(case.insights)]
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
     main = MainThread(run, thread, inquiry.data, case.feature.feature_id, ledger)
     run.progress(f"judging {len(decision.criteria)} criteria")
-    opinion, used = await main.ask(MAIN, inquiry.question, blocks, partial(read_as, Opinion), id="verdict")
+    opinion, used = await main.ask(MAIN, inquiry.question, blocks, partial(read_as, Opinion), id=VERDICT)
     names = known_names(draft)
-    checked = ledger.check(opinion.justification, names=names)
+    checked = ledger.check(uncited(opinion.justification), names=names)
     struck = [Unsupported(text=one.sentence, why=one.why, where="justification") for one in checked.struck]
     risks = list(draft.risks)
     for risk in opinion.risks:
-        held = ledger.check(risk.text, names=names)
+        held = ledger.check(uncited(risk.text), names=names)
         struck += [Unsupported(text=one.sentence, why=one.why, where="risks") for one in held.struck]
         risks += [Risk(text=held.text, severity=risk.severity, evidence=list(held.cited))] if held.text else []
     verdict = within(opinion.verdict, decision)
+    above = "" if verdict == opinion.verdict else opinion.verdict
     if ORDER.index(verdict) > ORDER.index(decision.verdict) and not checked.cited:
         verdict = decision.verdict  # nobody is persuaded by words that rest on nothing
         told = f"{opinion.verdict}: {opinion.justification}"
@@ -91,9 +104,11 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Inve
     async def keep(_: Stage, kept: Kept) -> Kept:
         return kept
 
-    kept = Kept(investigation=result, shown=list(case.shown), thread=thread)
+    named = {seat_of(one): one.named for one in case.reports if one.named}
+    named[VERDICT] = [*cited_in(opinion.model_dump_json(), ids_in(case.insights))]
+    kept = Kept(investigation=result, shown=list(case.shown), thread=thread, named=named, above=above)
     await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
-    return result
+    return kept
 
 
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
@@ -119,7 +134,7 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
         waivers=decision.waivers,
         sub_conversations=[
             SubConversation(
-                id=f"gather/{report.key}",
+                id=seat_of(report),
                 purpose=f"Read {report.reading.source}",
                 summary=case.summaries[report.reading.source],
                 tokens_read=report.tokens_read,

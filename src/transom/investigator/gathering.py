@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from pydantic import Field
+
 from transom.agent import call
 from transom.canonical import Json, digest
 from transom.errors import InputError, NetworkFailed, OutOfTurns, ReplyError, RequestRefused, WindowOverflow
@@ -16,9 +18,10 @@ from transom.gates.cutting import cut
 from transom.investigator.ledger import Evidence, Ledger
 from transom.investigator.replies import CITED, read_plain, recited
 from transom.investigator.result import Unread, Unsupported
-from transom.investigator.roles import MERGE, READER, json_rows, ours, role_of
+from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.investigator.tools import reading_tools
+from transom.learning import cited_in, ids_in, uncited
 from transom.llm import Role, Usage
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
@@ -93,6 +96,7 @@ class SourceReport(Shape):
 
     Attributes:
         failed: why its reader said nothing; empty where it did.
+        named: ids of the insights that its reader named.
     """
 
     key: str
@@ -103,6 +107,7 @@ class SourceReport(Shape):
     failed: str = ""
     tokens_read: int = 0
     tokens_returned: int = 0
+    named: list[str] = Field(default_factory=list)
 
 
 class Merged(Shape):
@@ -112,8 +117,10 @@ class Merged(Shape):
     struck: list[Unsupported]
 
 
-async def gather(run: Run, question: str, data: DataFolder, feature: Feature) -> tuple[list[SourceReport], Usage]:
-    """Read every source of a feature, each in a conversation of its own.
+async def gather(
+    run: Run, question: str, data: DataFolder, feature: Feature, learned: str
+) -> tuple[list[SourceReport], Usage]:
+    """Read every source of a feature, each in a conversation of its own, which is shown what was learned.
 
     Raises:
         Paused: a reader waits for a person.
@@ -123,9 +130,9 @@ async def gather(run: Run, question: str, data: DataFolder, feature: Feature) ->
     tools = reading_tools(data, feature)
     role = role_of(READER, [tool.spec for tool in tools])
 
-    async def read_one(stage: Stage, ref: SourceRef, question: str, feature_id: str) -> SourceReport:
+    async def read_one(stage: Stage, ref: SourceRef, question: str, feature_id: str, learned: str) -> SourceReport:
         reading = read_source(data, ref)
-        return await summarised(stage, role, ref, reading, question, feature_id, data)
+        return await summarised(stage, role, ref, reading, question, feature_id, data, learned)
 
     found = await run.map(
         "gather",
@@ -133,6 +140,7 @@ async def gather(run: Run, question: str, data: DataFolder, feature: Feature) ->
         refs,
         question,
         feature.feature_id,
+        learned,
         key=lambda ref: ref.key,
         out=model_file("source.json", SourceReport),
         uses=[role],
@@ -146,7 +154,14 @@ async def gather(run: Run, question: str, data: DataFolder, feature: Feature) ->
 
 
 async def summarised(
-    stage: Stage, role: Role, ref: SourceRef, reading: Reading, question: str, feature_id: str, data: DataFolder
+    stage: Stage,
+    role: Role,
+    ref: SourceRef,
+    reading: Reading,
+    question: str,
+    feature_id: str,
+    data: DataFolder,
+    learned: str,
 ) -> SourceReport:
     """A source's reading, and what its reader says of it, held to the ledger."""
     ledger = Ledger(data.read)
@@ -155,6 +170,7 @@ async def summarised(
         ours("question", question),
         json_rows("source", [_task(ref, reading, feature_id)]),
         json_rows("observations", rows),
+        *insights(learned),
     ]
     tools = Toolbox(reading_tools(data, data.feature(feature_id)))
     failed = ""
@@ -164,7 +180,7 @@ async def summarised(
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader came to nothing: {error.what}"
         stage.memoise = not getattr(error, "retryable", False)  # another run of the process asks again
-    checked = ledger.check(_within(text, _SUMMARY), names=[question, ref.source])
+    checked = ledger.check(_within(uncited(text), _SUMMARY), names=[question, ref.source])
     struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
     return SourceReport(
         key=ref.key,
@@ -175,7 +191,13 @@ async def summarised(
         failed=failed,
         tokens_read=read,
         tokens_returned=len(checked.text) // 4,
+        named=[*cited_in(text, ids_in(learned))],
     )
+
+
+def seat_of(report: SourceReport) -> str:
+    """The stage in which a source's reader sat."""
+    return f"gather/{report.key}"
 
 
 def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:

@@ -12,6 +12,7 @@ from transom.investigator.ledger import Ledger
 from transom.investigator.policy import Policy, Waiver
 from transom.investigator.result import Unsupported
 from transom.investigator.sources import DataFolder, Feature
+from transom.learning import Playbook
 from transom.memory import Memory
 
 
@@ -23,6 +24,7 @@ class Inquiry:
         target: the stage that `--target` names.
         as_of: the day by which waivers expire.
         memory: of past assessments; None where it is off.
+        playbook: what was learned; readers and main thread are shown what fits, and what came of it is counted.
     """
 
     question: str
@@ -32,11 +34,12 @@ class Inquiry:
     target: str | None = None
     waivers: Sequence[Waiver] = field(default_factory=tuple)
     memory: Memory | None = None
+    playbook: Playbook | None = None
 
 
 @dataclass(frozen=True)
 class Case:
-    """All that the last phase rests on."""
+    """All that the last phase rests on; `insights` is what the playbook has for it."""
 
     feature: Feature
     current: str | None
@@ -47,3 +50,4 @@ class Case:
     summaries: Mapping[str, str]
     shown: Sequence[str]
     struck: Sequence[Unsupported]
+    insights: str = ""

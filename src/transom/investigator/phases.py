@@ -12,6 +12,7 @@ from transom.investigator.concluding import conclude
 from transom.investigator.deciding import decide
 from transom.investigator.gathering import gather, merge, together, unread
 from transom.investigator.inquiry import Case, Inquiry
+from transom.investigator.lessons import learn, recalled
 from transom.investigator.remembering import changed, recall, remember
 from transom.investigator.replies import read_as
 from transom.investigator.result import Investigation
@@ -40,7 +41,8 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     target = policy.stage_named(inquiry.target) if inquiry.target else policy.stage_in(inquiry.question)
     target = target or (policy.after(current) if current else policy.stages[-1])
     run.progress(f"{feature.summary} ({feature.feature_id}): {current or 'no stage'} -> {target}")
-    reports, used = await gather(run, inquiry.question, inquiry.data, feature)
+    learned = await recalled(run, inquiry, target)
+    reports, used = await gather(run, inquiry.question, inquiry.data, feature, learned)
     ledger, summaries = together(reports, inquiry.data)
     decision = decide(
         policy,
@@ -56,9 +58,11 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
     digests = [one.reading.sha256 for one in reports]
     before = await recall(run, inquiry.memory, feature.feature_id, target, digests)
     shown, struck, merged_use = await merge(run, summaries, ledger)
-    case = Case(feature, current, target, decision, ledger, reports, summaries, shown, struck)
-    result = await conclude(run, inquiry, case, spent + used + merged_use)
-    result = result.model_copy(update={"changed_since": changed(before.earlier, result)})
+    case = Case(feature, current, target, decision, ledger, reports, summaries, shown, struck, learned)
+    kept = await conclude(run, inquiry, case, spent + used + merged_use)
+    if inquiry.playbook:
+        learn(run, inquiry.playbook, reports, kept)
+    result = kept.investigation.model_copy(update={"changed_since": changed(before.earlier, kept.investigation)})
     day, readings = inquiry.as_of.isoformat(), [one.reading for one in reports]
     status = await remember(inquiry.memory, result, readings, day, before.status)
     return result.model_copy(update={"memory_status": status})

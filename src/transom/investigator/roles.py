@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transom.agent import RETRY
 from transom.canonical import Json, compact_json
+from transom.learning.snapshot import BLOCK
 from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
 IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP, CLOSELY = (
@@ -15,9 +16,9 @@ IDENTIFY, READER, MERGE, MAIN, FOLLOW_UP, CLOSELY = (
 )
 SEES: dict[str, tuple[str, ...]] = {
     IDENTIFY: ("question", "features"),
-    READER: ("question", "source", "observations"),
+    READER: ("question", "source", "observations", BLOCK),
     MERGE: ("summaries",),
-    MAIN: ("question", "feature", "criteria", "summaries", "evidence", "memory"),
+    MAIN: ("question", "feature", "criteria", "summaries", "evidence", "memory", BLOCK),
     FOLLOW_UP: ("question", "feature", "criteria", "summaries", "evidence", "memory"),
     CLOSELY: (),
 }
@@ -46,6 +47,11 @@ def outside(name: str, rows: Sequence[str] | str, data: Json = None) -> Block:
     """A block that may hold text of the data."""
     text = rows if isinstance(rows, str) else "\n".join(rows)
     return Block(name, text or "-", Tier.SESSION, trust="untrusted", data=data)
+
+
+def insights(text: str) -> list[Block]:
+    """What the playbook has, where it has something."""
+    return [outside(BLOCK, text)] if text else []
 
 
 def json_rows(name: str, rows: Sequence[dict[str, Json]]) -> Block:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from pathlib import Path
 from typing import Any, Self
 
 from transom.context.cache import CacheMonitor
 from transom.context.prefix import StablePrefix
+from transom.errors import InputError
 from transom.llm import Block, Request, Tier, Window
 from transom.llm.cache_terms import MOST_MARKS, CacheTerms
+from transom.telemetry.calls import is_call, tokens_of
+from transom.telemetry.read import read_trace
 
 USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
 """A tenth for what is read, a quarter more for what is written, no minimum; pass a vendor's own where it is known."""
 
+_NEWEST = 100  # calls that are counted
 _TIERS = (("stable_prefix", Tier.STABLE), ("semi_stable", Tier.SESSION), ("dynamic", Tier.TURN))
 
 
@@ -57,27 +64,18 @@ class ContextCacheOptimizer:
 
     def __init__(self, terms: CacheTerms = USUAL_TERMS) -> None:
         self._monitor = CacheMonitor(terms)
-        self._hits = 0
-        self._requests = 0
+        self._hits: list[bool] = []
 
     def prepare_context(self, stable_prefix: str, semi_stable: str = "", dynamic: str = "") -> str:
         """One context: what never changes, what stays for a session, what is new."""
         texts = (stable_prefix, semi_stable, dynamic)
         blocks = [Block(name, text, tier) for (name, tier), text in zip(_TIERS, texts, strict=True) if text]
-        seen = self._monitor.watch(Request("context", Window(tuple(blocks))))
-        self._requests += 1
-        self._hits += seen.hit
+        self._hits.append(self._monitor.watch(Request("context", Window(tuple(blocks)))).hit)
         return "\n\n".join(block.text for block in blocks)
 
     def get_stats(self) -> dict[str, Any]:
         """Counts and estimates; the cost of writing into the cache is part of what is saved."""
-        return {
-            "total_requests": self._requests,
-            "cache_hits": self._hits,
-            "cache_misses": self._requests - self._hits,
-            "hit_rate": self._hits / self._requests if self._requests else 0.0,
-            "estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost)),
-        }
+        return counts_of(self._hits) | {"estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost))}
 
     def get_report(self) -> str:
         """The same in lines."""
@@ -89,3 +87,43 @@ class ContextCacheOptimizer:
                 self._monitor.savings().text(),
             )
         )
+
+
+def counts_of(hits: list[bool]) -> dict[str, Any]:
+    """How many requests found something in a cache: `total_requests`, `cache_hits`, `cache_misses`, `hit_rate`."""
+    total, found = len(hits), sum(hits)
+    rate = found / total if total else 0.0
+    return {"total_requests": total, "cache_hits": found, "cache_misses": total - found, "hit_rate": rate}
+
+
+def cache_stats(workspace: Path) -> dict[str, Any]:
+    """What the vendors reported of the newest calls in a workspace's traces.
+
+    Returns:
+        `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`, `cached_tokens`,
+        `estimated_savings_percent` of the cost of the input, the cost of writing into the cache included.
+    """
+    calls = [*islice(_calls(workspace / "traces"), _NEWEST)]
+    whole, read, written = (sum(one[name] for one in calls) for name in ("input", "cached", "cache_write"))
+    saved = read * (1 - USUAL_TERMS.read) - written * (USUAL_TERMS.write - 1)
+    tokens: dict[str, Any] = {"input_tokens": whole, "cached_tokens": read}
+    tokens |= {"estimated_savings_percent": max(0.0, 100 * saved / whole) if whole else 0.0}
+    return counts_of([one["cached"] > 0 for one in calls]) | tokens
+
+
+def _calls(traces: Path) -> Iterator[Mapping[str, int]]:
+    """The tokens of each answered call, those of the newest trace first."""
+    for path in sorted(traces.glob("*.jsonl"), key=_written, reverse=True):
+        try:
+            spans = read_trace(path)
+        except InputError:  # nothing of it can be read
+            continue
+        ended = [span for span in spans if is_call(span) and span.end is not None and span.status != "error"]
+        yield from (tokens_of(span) for span in reversed(ended))
+
+
+def _written(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # it was cleaned away meanwhile
+        return 0

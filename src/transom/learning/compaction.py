@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,12 +26,7 @@ class CompactionManager:
     """
 
     def __init__(
-        self,
-        compaction_threshold: int = 50,
-        keep_recent: int = 20,
-        keep_errors: bool = True,
-        *,
-        maximise: bool = False,
+        self, compaction_threshold: int = 50, keep_recent: int = 20, keep_errors: bool = True, *, maximise: bool = False
     ) -> None:
         try:
             self._policy = Compaction(compaction_threshold, keep_recent)
@@ -47,11 +43,9 @@ class CompactionManager:
         """A trial ended; its objective and its duration in seconds count in the figures."""
         measured = {"objective": objective, "seconds": duration}
         values = {name: value for name, value in measured.items() if value is not None}
-        told = "complete" if success else "failed"
         shown = "".join(f", {name} {value:g}" for name, value in values.items())
-        self._add(
-            f"Trial {trial_number} {told}{shown}", Mark(values={"trial": trial_number, **values, "ok": int(success)})
-        )
+        mark = Mark(values={"trial": trial_number, **values, "ok": int(success)})
+        self._add(f"Trial {trial_number} {'complete' if success else 'failed'}{shown}", mark)
 
     def add_error_event(self, message: str, error_type: str = "") -> None:
         """Something went wrong."""
@@ -110,10 +104,7 @@ class CompactionManager:
         whole = "\n".join([*head, *self.events])
         if tokens is None or estimate_tokens(whole) <= tokens:
             return whole
-        counts: dict[str, int] = {}
-        for text in reversed(self.events):
-            counts[text] = counts.get(text, 0) + 1
-        lines: list[str] = []
+        counts, lines = Counter(reversed(self.events)), list[str]()
         for text, count in counts.items():  # the newest first
             line = text if count == 1 else f"{text} ({count} times)"
             left = len(counts) - len(lines)
@@ -140,16 +131,8 @@ class ContextBudgetManager:
         self.budget = {**chosen, "total": chosen.get("total", sum(chosen.values()))}
         self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
 
-    def estimate_tokens(self, text: str) -> int:
-        """Tokens of a text, estimated from above."""
-        return estimate_tokens(text)
-
     def update_usage(self, section: str, tokens: int | str) -> None:
-        """Note what a part takes: a number of tokens, or the text itself.
-
-        Raises:
-            InputError: there is no such part.
-        """
+        """Note what a part takes: a number of tokens, or the text itself. InputError: there is no such part."""
         if section not in self.usage:
             raise InputError(f"there is no part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
@@ -166,12 +149,6 @@ class ContextBudgetManager:
     def is_over_budget(self, section: str | None = None) -> bool:
         """Whether a part, or all of them together, takes more than it may."""
         return self.total_used > self.budget["total"] if section is None else self.get_available(section) < 0
-
-    def get_status(self) -> dict[str, Any]:
-        """All of it, for people and tools."""
-        parts = {name: {"used": used, "budget": self.budget[name]} for name, used in self.usage.items()}
-        total = self.budget["total"]
-        return {"sections": parts, "total_used": self.total_used, "total": total, "available": total - self.total_used}
 
 
 def _text(event: Event) -> str:

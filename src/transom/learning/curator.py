@@ -1,10 +1,10 @@
-"""Tending a playbook by single changes: merge, edit, retire, restore; and asking a person where it is unsure."""
+"""Tending a playbook by single changes, asking a person where it is unsure, and reporting how it stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
@@ -13,19 +13,14 @@ from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
 
+_BEST = 5  # insights of a report
 _TRIED = 4  # outcomes from which evidence that points both ways is a question
 _UNSURE = (0.35, 0.65)
 
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """What a person is asked of an insight; `transom playbook review` shows it.
-
-    Attributes:
-        kind: `uncertain`: outcomes speak for it and against it; `stale`: it was long not used.
-        insight: which one.
-        text: the question.
-    """
+    """What a person is asked of an insight: outcomes speak for it and against it, or it was long not used."""
 
     kind: Literal["uncertain", "stale"]
     insight: Insight
@@ -36,17 +31,16 @@ class ReviewQuestion:
 
 
 class Curator:
-    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again."""
+    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again.
+
+    An id that is none, or that of a retired insight, is an InputError.
+    """
 
     def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
 
     def merge(self, keep: str, *others: str, by: str = "") -> Insight:
-        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it.
-
-        Raises:
-            InputError: an id that is none, or one that was merged before.
-        """
+        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it."""
         into = self._living(keep)
 
         def join(run: Connection) -> None:
@@ -69,20 +63,14 @@ class Curator:
         valid_until: str | None = None,
         by: str = "",
     ) -> Insight:
-        """Change what is given of an insight; its id and its counts stay.
-
-        Raises:
-            InputError: there is no such insight, or another one has that text.
-        """
+        """Change what is given of an insight; its id and its counts stay. InputError: another one has that text."""
         playbook, insight = self._playbook, self._living(key)
-        changes: dict[str, Json] = {"by": by}
-        if tags is not None:
-            changes["tags"] = [*tags]
-        changes |= {
-            name: value
-            for name, value in (("valid_from", valid_from), ("valid_until", valid_until))
-            if value is not None
+        given: dict[str, Json] = {
+            "tags": None if tags is None else [*tags],
+            "valid_from": valid_from,
+            "valid_until": valid_until,
         }
+        changes: dict[str, Json] = {"by": by, **{name: value for name, value in given.items() if value is not None}}
         if content is not None and not content.strip():
             raise InputError("the content is empty", where=key, hint="give a text, or retire it")
         vector = playbook.index.embed(content) if content else None
@@ -107,22 +95,14 @@ class Curator:
         return playbook.require(key)
 
     def retire(self, key: str, why: str, *, by: str = "") -> Insight:
-        """Show it no more. It stays as a tombstone, and is not learned again.
-
-        Raises:
-            InputError: there is no such living insight, or no reason is given.
-        """
+        """Show it no more. It stays as a tombstone, and is not learned again. InputError: no reason is given."""
         self._living(key)
         if not why.strip():
             raise InputError("no reason is given", where=key, hint="say why, for whoever meets it later")
         return self._append("retired", key, {"why": why, "by": by})
 
     def restore(self, key: str, *, by: str = "") -> Insight:
-        """Show a retired insight again.
-
-        Raises:
-            InputError: it is not retired, or it was merged.
-        """
+        """Show a retired insight again. InputError: it is not retired, or it was merged."""
         insight = self._playbook.require(key)
         if insight.merged_into or not insight.retired:
             what = f"it was merged into {insight.merged_into}" if insight.merged_into else "it is not retired"
@@ -132,30 +112,21 @@ class Curator:
     def confirm(self, key: str, *, by: str) -> Insight:
         """Note that a person says that it holds: one outcome for it, and it is not stale any more."""
         self._living(key)
-
-        def note(run: Connection) -> None:
-            self._playbook.ledger.append(run, "confirmed", key, {"by": by})
-            self._playbook.ledger.append(
-                run, "feedback", key, {"helpful": True, "supports": True, "source": {"by": by}}
-            )
-
-        self._playbook.ledger.tables.write(note)
-        return self._playbook.require(key)
+        return self._append("confirmed", key, {"by": by})
 
     def questions(self, limit: int = 10) -> list[ReviewQuestion]:
         """What is best asked: where outcomes speak for and against it, then what was longest not used."""
         now = self._playbook.clock()
         unsure, stale = [], []
         for one in self._playbook.items.values():
-            tested = one.helpful_count + one.harmful_count
             idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
-            if tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
+            if one.tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
                 text = f"{one.for_count} outcomes speak for it, {one.against_count} against it. When does it hold?"
                 unsure.append(ReviewQuestion("uncertain", one, text))
             elif idle >= HALF_LIFE_DAYS:
                 text = f"It was last used {idle:.0f} days ago. Does it still hold?"
                 stale.append((-idle, one.id, ReviewQuestion("stale", one, text)))
-        unsure.sort(key=lambda one: (-one.insight.helpful_count - one.insight.harmful_count, one.insight.id))
+        unsure.sort(key=lambda one: (-one.insight.tested, one.insight.id))
         return [*unsure, *(question for _, _, question in sorted(stale))][:limit]
 
     def _append(self, kind: str, key: str, data: dict[str, Json]) -> Insight:
@@ -167,3 +138,29 @@ class Curator:
         if insight.retired:
             raise InputError(f"it is retired ({insight.retired})", where=key, hint="restore it first")
         return insight
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was learned by a time, UTC: which insights stand best, which fail, and what is best asked of a person."""
+
+    at: str
+    stats: Mapping[str, Any]
+    best: list[Insight]
+    worst: list[Insight]
+    questions: list[ReviewQuestion]
+
+
+def elsewhere(playbook: Playbook) -> dict[str, int]:
+    """How many living insights there are in scopes that are not seen from here."""
+    seen = playbook.view.scopes
+    sql = f"SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN ({','.join('?' * len(seen))})"
+    return dict(playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", seen))
+
+
+def learning_report(playbook: Playbook) -> Report:
+    """The report of a playbook."""
+    ordered = sorted((one for one in playbook.items.values() if one.tested), key=lambda one: (-one.lower_bound, one.id))
+    best = [one for one in ordered if one.net_score > 0][:_BEST]
+    worst = [one for one in reversed(ordered) if one.net_score < 0][:_BEST]
+    return Report(playbook.clock(), playbook.get_stats(), best, worst, Curator(playbook).questions())

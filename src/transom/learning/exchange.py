@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
-from transom.learning.insight import Draft, Insight, InsightCategory, Source
-from transom.learning.ledger import next_serial
+from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
+from transom.llm.turns import Egress
 from transom.store.tables import Connection
 
 if TYPE_CHECKING:
@@ -55,7 +54,21 @@ class InsightDocument(BaseModel):
     valid_from: str = ""
     valid_until: str = ""
     retired: str = ""
-    egress: str = Field(default="any", pattern="^(any|local)$")
+    egress: Egress = "any"
+
+    def insight(self) -> Insight:
+        """It as a playbook has it."""
+        usual, tested = _usual_against(self.category, self.harmful_count), self.helpful_count + self.harmful_count
+        against = usual if self.against_count is None else min(self.against_count, tested)
+        known = [Source.from_json(one) for one in self.sources]
+        trials = [Source(trial=one) for one in self.source_trials if one not in {source.trial for source in known}]
+        return Insight(
+            **self.model_dump(exclude={"content", "last_used", "source_trials", "sources", "against_count"}),
+            content=self.content.strip(),
+            against_count=against,
+            sources=(*known, *trials),
+            last_used=self.last_used or "",
+        )
 
 
 class PlaybookDocument(BaseModel):
@@ -71,11 +84,9 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """What came of an import.
+    """What came of an import: ids that are new here, and those that were there.
 
     Attributes:
-        added: ids that are new here.
-        known: ids here of those that were there.
         renamed: id in the file -> id here, where another insight has that id.
         unreadable: lines that are none, `file:line: what is wrong`.
     """
@@ -90,9 +101,7 @@ def export_json(playbook: Playbook) -> str:
     """All insights that are seen, by id; tombstones apart. What was merged is part of the others and is left out."""
     where, values = playbook.view.visible
     insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
-    newest = max(
-        (moment for one in insights for moment in (one.created_at, one.last_used, one.confirmed_at)), default=""
-    )
+    newest = max((max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default="")
     living = {one.id: insight_json(one) for one in insights if not one.retired}
     dead = {one.id: insight_json(one) for one in insights if one.retired}
     document = {"version": VERSION, "last_updated": newest, "items": living}
@@ -116,12 +125,8 @@ def insight_json(one: Insight) -> dict[str, Json]:
         told["against_count"] = one.against_count
     if more := [source.to_json() for source in one.sources if source.to_json().keys() - {"trial"}]:
         told["sources"] = [*more]
-    if one.scope != "global":
-        told["scope"] = one.scope
-    if one.egress != "any":
-        told["egress"] = one.egress
-    names = ("owner", "overrides", "confirmed_at", "valid_from", "valid_until", "retired")
-    return {**told, **{name: getattr(one, name) for name in names if getattr(one, name)}}
+    names = ("scope", "egress", "owner", "overrides", "confirmed_at", "valid_from", "valid_until", "retired")
+    return {**told, **{name: value for name in names if (value := getattr(one, name)) not in ("", "global", "any")}}
 
 
 def import_json(playbook: Playbook, path: Path) -> Imported:
@@ -130,9 +135,8 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
     Raises:
         InputError: the file is no playbook, or newer than this code.
     """
-    document = _read(path)
-    imported = Imported()
-    items = [*document.items.values(), *document.retired.values()]
+    document, imported = _read(path), Imported()
+    items = [one.insight() for one in (*document.items.values(), *document.retired.values())]
 
     def put(run: Connection) -> None:
         for one in items:
@@ -150,14 +154,11 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`.
 
-    Doing it twice changes nothing. Lines that cannot be read are listed and passed over.
-
-    Raises:
-        InputError: a file cannot be read at all.
+    Doing it twice changes nothing. Lines that cannot be read are listed; a file that cannot be is an InputError.
     """
     imported = Imported()
     for path in paths:
-        for number, line in enumerate(_lines(path), 1):
+        for number, line in enumerate(_bytes(path).decode("utf-8", "replace").split("\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -165,7 +166,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
                 category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
                 tags = [str(tag) for tag in note.get("tags") or ()]
                 source = Source(study=str(note.get("study") or ""), by="notes")
-                found, new = playbook.add(Draft(category, note["insight"], tags, source))
+                found, new = playbook.add(Insight("", category, note["insight"], tags=(*tags,), sources=(source,)))
             except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 imported.unreadable.append(f"{path}:{number}: {what}")
@@ -174,57 +175,29 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     return imported
 
 
-def _put(playbook: Playbook, run: Connection, one: InsightDocument, to: Imported) -> None:
-    text, ledger = one.content.strip(), playbook.ledger
-    where = "fingerprint = ? AND scope = ? AND owner = ?"
-    same = ledger.insights(where, (fingerprint(text), one.scope, one.owner), order=f"id != '{one.id}', retired != ''")
-    if same:
-        here = same[0]
-        key = here.merged_into or here.id
-        counts = [max(0, count) for count in _over(one, ledger.insights("id = ?", (key,))[0])]
-        to.known.append(key)
-        if key != one.id:
-            to.renamed[one.id] = key
-        noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "sources": [*_sources(one)]}
-        noted |= {"last_used": one.last_used or "", "egress": one.egress}
-        if any(counts) or not {*one.tags} <= {*here.tags} or (one.last_used or "") > here.last_used:
-            ledger.append(run, "raised", key, noted)
-            playbook.reindex(run, key)
-        if one.retired and not here.retired:
-            ledger.append(run, "retired", key, {"why": one.retired})
+def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
+    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ?"
+    values = (fingerprint(one.content), one.scope, one.owner)
+    if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
+        here = playbook.require(same[0].merged_into or same[0].id)
+        counts = [max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)]
+        to.known.append(here.id)
+        if here.id != one.id:
+            to.renamed[one.id] = here.id
+        if any(counts) or not {*one.tags} <= {*same[0].tags} or one.last_used > same[0].last_used:
+            noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
+            noted |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
+            ledger.append(run, "raised", here.id, noted)
+            playbook.reindex(run, here.id)
+        if one.retired and not same[0].retired:
+            ledger.append(run, "retired", here.id, {"why": one.retired})
         return
-    taken = bool(ledger.insights("id = ?", (one.id,)))
-    key = f"{one.category.value}-{next_serial(run):05}" if taken else one.id
-    data: dict[str, Json] = {
-        **one.model_dump(include={"category", "scope", "owner", "overrides", "valid_from", "valid_until", "retired"}),
-        "egress": one.egress,
-        "content": text,
-        "fingerprint": fingerprint(text),
-        "counts": [one.helpful_count, one.harmful_count, _against(one)],
-        "created_at": one.created_at,
-        "last_used": one.last_used or "",
-        "confirmed_at": one.confirmed_at,
-        "tags": [*one.tags],
-        "sources": [*_sources(one)],
-    }
-    ledger.append(run, "added", key, data)
+    taken = playbook.get(one.id) is not None
+    key = ledger.add(run, replace(one, id="") if taken else one)
     playbook.reindex(run, key)
     to.added.append(key)
     if taken:
         to.renamed[one.id] = key
-
-
-def _over(one: InsightDocument, here: Insight) -> tuple[int, int, int]:
-    return (
-        one.helpful_count - here.helpful_count,
-        one.harmful_count - here.harmful_count,
-        _against(one) - here.against_count,
-    )
-
-
-def _against(one: InsightDocument) -> int:
-    usual = _usual_against(one.category, one.harmful_count)
-    return usual if one.against_count is None else min(one.against_count, one.helpful_count + one.harmful_count)
 
 
 def _usual_against(category: InsightCategory, harmful: int) -> int:
@@ -232,18 +205,9 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
     return 0 if category is InsightCategory.MISTAKE else harmful
 
 
-def _sources(one: InsightDocument) -> list[Json]:
-    known: list[Json] = [Source.from_json(source).to_json() for source in one.sources]
-    trials = {source.get("trial") for source in one.sources}
-    return [*known, *[Source(trial=trial).to_json() for trial in one.source_trials if trial not in trials]]
-
-
 def _read(path: Path) -> PlaybookDocument:
     try:
-        document = PlaybookDocument.model_validate_json(path.read_bytes())
-    except OSError as error:
-        hint = "name a playbook.json that can be read"
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error
+        document = PlaybookDocument.model_validate_json(_bytes(path))
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"])) or "the document"
@@ -256,8 +220,9 @@ def _read(path: Path) -> PlaybookDocument:
     return document
 
 
-def _lines(path: Path) -> list[str]:
+def _bytes(path: Path) -> bytes:
     try:
-        return re.split(r"\r?\n", path.read_text(encoding="utf-8", errors="replace"))
+        return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint="name files of notes") from error
+        hint = "name a file that can be read"
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.learning.insight import Source
-from transom.learning.playbook import Outcome, Playbook
+from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 
 _SURE_ENOUGH = 0.5  # confidence from which candidates of a study are added
@@ -21,23 +21,13 @@ class FeedbackLoop:
         playbook: an open one, or a JSON file: then its events are kept in a database beside it, safe for several
             processes, and the file is written when the study ends.
         run: names the study's run; given again after a restart, no trial is counted twice. None: a new one.
-        reflector: what learns from failures; None: by the shipped patterns.
-        prune: the net score from which insights are retired when the study ends.
     """
 
-    def __init__(
-        self,
-        playbook: Playbook | Path,
-        *,
-        run: str | None = None,
-        reflector: Reflector | None = None,
-        prune: int = -3,
-    ) -> None:
+    def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
         self._file = None if isinstance(playbook, Playbook) else Path(playbook)
         self.playbook = playbook if isinstance(playbook, Playbook) else Playbook.beside(Path(playbook))
-        self.reflector = reflector or Reflector(self.playbook)
+        self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
-        self._prune = prune
         self._trials: list[tuple[bool, float | None]] = []
         self._used: dict[str, None] = {}
 
@@ -53,32 +43,23 @@ class FeedbackLoop:
         """Count a trial for the insights that it relied on, and keep what it teaches until the study ends.
 
         Args:
-            trial_number: which one; told again, nothing happens.
-            success: whether it went well.
-            objective_value: what it reached.
-            design_variables: what it tried.
+            trial_number: told again, nothing happens.
+            success, objective_value, design_variables, errors: see `OptimizationOutcome`.
             context_items_used: ids of the insights that it relied on, not of all that were shown.
-            errors: messages of what failed.
 
         Returns:
             `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (how many).
         """
-        source = Source(trial=trial_number, by="feedback")
-        kinds = self.reflector.patterns.tags_of(errors or ())
-        outcome = Outcome(success, self._run, f"trial-{trial_number}", kinds=kinds, source=source)
-        updated = self.playbook.record(outcome, context_items_used or ())
-        told = OptimizationOutcome(
-            trial_number, success, objective_value, (), [*(errors or ())], dict(design_variables or {})
-        )
-        found = self.reflector.analyze_trial(told)
+        source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
+        tried, messages = dict(design_variables or {}), [*(errors or ())]
+        told = OptimizationOutcome(trial_number, success, objective_value, (), messages, tried, source)
+        before = len(self.reflector.pending)
+        updated = self.reflector.learn(told, context_items_used or ())
         self._trials.append((success, objective_value))
         self._used |= dict.fromkeys(updated)
-        return {
-            "trial_number": trial_number,
-            "success": success,
-            "items_updated": updated,
-            "new_insights_pending": len(found),
-        }
+        pending = len(self.reflector.pending) - before
+        done = {"trial_number": trial_number, "success": success}
+        return {**done, "items_updated": updated, "new_insights_pending": pending}
 
     def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Several trials; each holds the arguments of `process_trial_result`."""
@@ -94,12 +75,7 @@ class FeedbackLoop:
     def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
         """End the study: add what it taught, retire what evidence condemns, write the file.
 
-        Args:
-            study_stats: `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
-
-        Returns:
-            `insights_added`, `items_pruned`, `study_name`, `total_trials`, `success_rate`, `items_used`,
-            `playbook_stats`.
+        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
         """
         trials, used = self._trials, [*self._used]
         self._trials, self._used = [], {}
@@ -114,7 +90,7 @@ class FeedbackLoop:
             method=str(study_stats.get("method") or ""),
         )
         added = self.reflector.commit_insights(_SURE_ENOUGH)
-        pruned = self.playbook.prune_harmful(self._prune)
+        pruned = self.playbook.prune_harmful()
         if self._file:
             self.playbook.save(self._file)
         return {

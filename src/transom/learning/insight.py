@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -33,11 +33,7 @@ class InsightCategory(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> InsightCategory:
-        """The category of that code or name: `mis`, `MISTAKE`.
-
-        Raises:
-            InputError: there is none.
-        """
+        """The category of that code or name: `mis`, `MISTAKE`. InputError: there is none."""
         for one in cls:
             if text.lower() in (one.value, one.name.lower()):
                 return one
@@ -49,11 +45,7 @@ class InsightCategory(StrEnum):
 class Source:
     """Where an insight, or feedback on it, came from; what is not known is empty.
 
-    Attributes:
-        run, stage: of Transom.
-        trial: of a study.
-        study: its name.
-        by: a person, or the part of the program that wrote it.
+    `by` is a person, or the part of the program that wrote it.
     """
 
     run: str = ""
@@ -64,9 +56,7 @@ class Source:
 
     def to_json(self) -> dict[str, Json]:
         """What is known of it."""
-        known = {"run": self.run, "stage": self.stage, "study": self.study, "by": self.by}
-        told: dict[str, Json] = {name: value for name, value in known.items() if value}
-        return told if self.trial is None else {**told, "trial": self.trial}
+        return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Source:
@@ -81,11 +71,8 @@ class Insight:
     """One entry of a playbook, as it stands. A value: the playbook changes it.
 
     Attributes:
-        id: `str-00001`.
-        category: what it is about.
-        content: its text.
-        helpful_count: good outcomes with it.
-        harmful_count: bad outcomes with it.
+        id: `str-00001`; "" for one that is to be added.
+        helpful_count, harmful_count: good and bad outcomes with it.
         against_count: which of both speak against it. Of a mistake ("never do X") neither does by itself: who
             heeded it did well, and who did not failed.
         tags: sorted.
@@ -121,9 +108,19 @@ class Insight:
     egress: Egress = "any"
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        """Good outcomes, bad ones, and those of both that speak against it."""
+        return self.helpful_count, self.harmful_count, self.against_count
+
+    @property
+    def tested(self) -> int:
+        """How many outcomes there were."""
+        return self.helpful_count + self.harmful_count
+
+    @property
     def for_count(self) -> int:
         """Outcomes that speak for it."""
-        return self.helpful_count + self.harmful_count - self.against_count
+        return self.tested - self.against_count
 
     @property
     def net_score(self) -> int:
@@ -133,8 +130,7 @@ class Insight:
     @property
     def confidence(self) -> float:
         """The part of its outcomes that speaks for it; 0.5 where there is none."""
-        tested = self.helpful_count + self.harmful_count
-        return self.for_count / tested if tested else UNTESTED
+        return self.for_count / self.tested if self.tested else UNTESTED
 
     @property
     def lower_bound(self) -> float:
@@ -142,7 +138,7 @@ class Insight:
 
         Wilson's bound, after one outcome for it and one against it that nobody saw.
         """
-        tested = self.helpful_count + self.harmful_count + 2
+        tested = self.tested + 2
         part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
         spread = (part * (1 - part) * square + square * square / 4) ** 0.5
         return float((part + square / 2 - spread) / (1 + square))
@@ -152,6 +148,11 @@ class Insight:
         recent = max(self.created_at, self.last_used, self.confirmed_at)
         days = days_between(recent, now)
         return self.lower_bound * float(FLOOR + (1 - FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS))
+
+    def covers(self, draft: Insight) -> bool:
+        """Whether a draft that says the same adds nothing to it, not even where it was learned."""
+        sources = {*draft.sources} <= {*self.sources, Source()}
+        return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
     @property
     def source_trials(self) -> tuple[int, ...]:
@@ -165,30 +166,10 @@ class Insight:
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
 
 
-@dataclass(frozen=True)
-class Draft:
-    """An insight that is to be added; see `Insight` and `Playbook.add_insight`."""
-
-    category: InsightCategory
-    content: str
-    tags: Sequence[str] = ()
-    source: Source = field(default_factory=Source)
-    scope: str = "global"
-    owner: str = ""
-    overrides: str = ""
-    valid_from: str = ""
-    valid_until: str = ""
-    egress: Egress = "any"
-
-
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:
-    """Whether an outcome speaks for an insight.
+    """Whether a good or bad outcome speaks for an insight of a category that was followed or not.
 
-    Args:
-        category: of the insight.
-        good: the outcome was good.
-        followed: the insight was followed; None: nobody knows. Whoever had a mistake before their eyes and failed
-            is then taken to have made it.
+    Where nobody knows (None), whoever had a mistake before their eyes and failed is taken to have made it.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True

@@ -10,6 +10,7 @@ from typing import Any
 
 from transom.canonical import Json, compact_json
 from transom.learning.insight import Insight, InsightCategory, Source
+from transom.learning.likeness import fingerprint
 from transom.memory.index import index_steps
 from transom.store import Tables
 from transom.store.codec import now
@@ -43,20 +44,18 @@ _COLUMNS = (
     "id, category, content, helpful, harmful, against, tags, sources, scope, owner, overrides, created_at, last_used, "
     "confirmed_at, valid_from, valid_until, retired, merged_into, egress"
 )
-_EDITABLE = ("content", "fingerprint", "scope", "owner", "overrides", "valid_from", "valid_until")
-_TEXTS = (*_EDITABLE, "category", "last_used", "confirmed_at", "retired")
+_EDITABLE = {"content", "fingerprint", "overrides", "valid_from", "valid_until", "tags"}
+_GIVEN = (
+    "category", "content", "scope", "owner", "overrides", "valid_from", "valid_until", "last_used", "confirmed_at",
+    "retired",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PlaybookEvent:
-    """Something that happened to an insight.
+    """Something that happened to an insight, with its number in the database and its time, UTC.
 
-    Attributes:
-        seq: its place among all events of the database.
-        at: when, UTC.
-        kind: `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
-        insight: its id.
-        data: what else is known.
+    `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
     """
 
     seq: int
@@ -67,21 +66,13 @@ class PlaybookEvent:
 
 
 class Ledger:
-    """Events and insights of one database.
-
-    Args:
-        path: the database; None for one in memory.
-    """
+    """Events and insights of one database; of one in memory where there is no path."""
 
     def __init__(self, path: Path | None) -> None:
         self.tables = Tables.open(path, "learning", _STEPS)
 
     def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
-        """Add an event and fold it in. Part of the caller's transaction.
-
-        Returns:
-            Its number, or 0 where an event of that key is there already and nothing was done.
-        """
+        """Add an event and fold it in, part of the caller's transaction; 0 where one of that key is there already."""
         at, text = now(), compact_json(dict(data))
         sql = "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
         cursor = run.execute(sql, (at, kind, insight, key, text))
@@ -89,6 +80,19 @@ class Ledger:
             return 0
         _FOLD[kind](run, PlaybookEvent(cursor.lastrowid, at, kind, insight, data))
         return cursor.lastrowid
+
+    def add(self, run: Connection, one: Insight) -> str:
+        """Add an insight; part of the caller's transaction. Returns its id: the next one where it has none.
+
+        One number runs through the ids of all categories, and none is given out twice.
+        """
+        serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
+        key = one.id or f"{one.category.value}-{serial:05}"
+        noted: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
+        noted |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
+        noted |= {"counts": [*one.counts] if any(one.counts) else [], "fingerprint": fingerprint(one.content)}
+        self.append(run, "added", key, {name: value for name, value in noted.items() if value})
+        return key
 
     def rebuild(self) -> None:
         """Fold all events anew. The insights are what they were: a test of the whole."""
@@ -124,11 +128,6 @@ class Ledger:
         return {row[0]: _insight(row[1:]) for row in rows}
 
 
-def next_serial(run: Connection) -> int:
-    """The number of the next id: one runs through all categories, and none is given out twice."""
-    return int(run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0])
-
-
 def _insight(row: Sequence[Any]) -> Insight:
     key, category, content, helpful, harmful, against, tags, sources, *rest = row
     known = tuple(Source.from_json(one) for one in json.loads(sources))
@@ -139,7 +138,7 @@ def _insight(row: Sequence[Any]) -> Insight:
 def _added(run: Connection, event: PlaybookEvent) -> None:
     data = event.data
     row: dict[str, Any] = {"number": event.seq, "id": event.insight, "serial": int(event.insight.rpartition("-")[2])}
-    row |= {name: data.get(name, "") for name in _TEXTS}
+    row |= {name: data.get(name, "") for name in (*_GIVEN, "fingerprint")}
     row |= {"created_at": data.get("created_at", event.at), "egress": data.get("egress", "any")}
     row |= {"tags": compact_json(sorted({*data.get("tags", ())})), "sources": compact_json(data.get("sources", []))}
     row |= dict(zip(("helpful", "harmful", "against"), data.get("counts", (0, 0, 0)), strict=True))
@@ -162,11 +161,9 @@ def _raised(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _edited(run: Connection, event: PlaybookEvent) -> None:
-    columns = {name: event.data[name] for name in _EDITABLE if name in event.data}
-    if "tags" in event.data:
-        columns["tags"] = compact_json(sorted({*event.data["tags"]}))
-    for name, value in columns.items():
-        _set(run, event.insight, name, value)
+    for name in _EDITABLE & event.data.keys():
+        value = event.data[name]
+        _set(run, event.insight, name, compact_json(sorted({*value})) if name == "tags" else value)
 
 
 def _merged(run: Connection, event: PlaybookEvent) -> None:
@@ -180,15 +177,12 @@ def _merged(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _retired(run: Connection, event: PlaybookEvent) -> None:
-    _set(run, event.insight, "retired", event.data["why"])
-
-
-def _restored(run: Connection, event: PlaybookEvent) -> None:
-    _set(run, event.insight, "retired", "")
+    _set(run, event.insight, "retired", event.data.get("why", ""))
 
 
 def _confirmed(run: Connection, event: PlaybookEvent) -> None:
     _set(run, event.insight, "confirmed_at", event.at)
+    _count(run, event.insight, (1, 0, 0), event.at)
 
 
 def _set(run: Connection, insight: str, column: str, value: str) -> None:
@@ -206,11 +200,8 @@ def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> N
 def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
     """More tags and sources; each stays once. What also came of local text is local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
-    all_tags = sorted({*json.loads(row[0]), *tags})
-    known = json.loads(row[1])
-    for one in sources:
-        if one and one not in known:
-            known.append(one)
+    all_tags, known = sorted({*json.loads(row[0]), *tags}), json.loads(row[1])
+    known += [one for one in sources if one and one not in known]
     run.execute(
         "UPDATE insights SET tags = ?, sources = ?, egress = CASE WHEN ? = 'any' THEN egress ELSE 'local' END "
         "WHERE id = ?",
@@ -219,6 +210,6 @@ def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequenc
 
 
 _FOLD = {
-    fold.__name__[1:]: fold
-    for fold in (_added, _seen, _feedback, _raised, _edited, _merged, _retired, _restored, _confirmed)
-}
+    "added": _added, "seen": _seen, "feedback": _feedback, "raised": _raised, "edited": _edited, "merged": _merged,
+    "retired": _retired, "restored": _retired, "confirmed": _confirmed,
+}  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
@@ -16,40 +16,26 @@ SHIPPED = Path(__file__).with_name("error_patterns.yaml")
 _LONGEST = 5_000  # characters of a message that are looked at
 
 
-class ErrorPattern(BaseModel):
-    """One kind of error.
+def _compiled(text: object) -> re.Pattern[str]:
+    try:
+        return re.compile(str(text), re.IGNORECASE)
+    except re.error as error:
+        raise ValueError(f"{text!r} is no regular expression ({error})") from error
 
-    Attributes:
-        kind: its name.
-        find: regular expressions; one of them is found in the message, in whatever case.
-        tags: of insights on it.
-        insight: what a playbook says of it.
-    """
+
+class ErrorPattern(BaseModel):
+    """One kind of error: what one of is found in its message, in whatever case, and what a playbook says of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
-    find: tuple[str, ...] = Field(min_length=1)
+    find: tuple[Annotated[re.Pattern[str], BeforeValidator(_compiled)], ...] = Field(min_length=1)
     tags: tuple[str, ...] = ()
     insight: str = Field(min_length=1)
 
-    @field_validator("find")
-    @classmethod
-    def _compiles(cls, find: tuple[str, ...]) -> tuple[str, ...]:
-        for one in find:
-            try:
-                re.compile(one)
-            except re.error as error:
-                raise ValueError(f"{one!r} is no regular expression ({error})") from error
-        return find
-
-    @cached_property
-    def _expression(self) -> re.Pattern[str]:
-        return re.compile("|".join(f"(?:{one})" for one in self.find), re.IGNORECASE)
-
     def matches(self, message: str) -> bool:
         """Whether the message is of this kind."""
-        return bool(self._expression.search(message[:_LONGEST]))
+        return any(one.search(message[:_LONGEST]) for one in self.find)
 
 
 class _File(BaseModel):
@@ -58,15 +44,11 @@ class _File(BaseModel):
     patterns: tuple[ErrorPattern, ...]
 
 
-UNKNOWN = ErrorPattern(kind="unknown_error", find=("",), tags=("error",), insight="It failed")
+UNKNOWN = ErrorPattern(kind="unknown_error", find=(_compiled(""),), tags=("error",), insight="It failed")
 
 
 class ErrorPatterns:
-    """The shipped patterns, with those of some files before them.
-
-    Raises:
-        InputError: a file is no list of patterns, with file and line.
-    """
+    """The shipped patterns, with those of some files before them. InputError: a file is no list of patterns."""
 
     def __init__(self, *files: Path) -> None:
         read = [validate_yaml(_File, load_yaml(path)).patterns for path in (*files, SHIPPED)]

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
-from transom.learning.duplicates import adds_nothing, same
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Draft, Insight, InsightCategory, Source, supports
-from transom.learning.ledger import next_serial
-from transom.learning.likeness import fingerprint
-from transom.learning.reader import PlaybookReader
+from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
+from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
+from transom.learning.snapshot import Snapshot
+from transom.learning.tasks import PROFILES, TaskType, profile_of
 from transom.llm.turns import Egress
+from transom.memory import Embedder
+from transom.memory.index import Index
+from transom.runs import Artifact, Run, Stage, text_file
+from transom.store.codec import now
 from transom.store.tables import Connection
 
 Level = Literal["global", "domain", "study"]
+
+PLAYBOOK_TOKENS = 5_000
+"""What a playbook may take of a window where nobody says otherwise."""
 
 _LONGEST = 4_000  # characters of an insight
 
@@ -29,8 +36,6 @@ class Outcome:
     """What came of a piece of work. One outcome counts once for an insight, however often its run is resumed.
 
     Attributes:
-        good: whether it went well.
-        run, stage, attempt: which piece of work it was.
         kinds: of what failed, as tags: `convergence`, `mesh`.
         source: more on where it comes from.
     """
@@ -43,7 +48,7 @@ class Outcome:
     source: Source = field(default_factory=Source)
 
 
-class Playbook(PlaybookReader):
+class Playbook:
     """A playbook in a database, seen from one domain, study and person; safe for several processes and threads.
 
     Args:
@@ -55,6 +60,136 @@ class Playbook(PlaybookReader):
     Raises:
         StoreError: the database cannot be used.
     """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        domain: str = "",
+        study: str = "",
+        user: str = "",
+        embedder: Embedder | None = None,
+        clock: Callable[[], str] = now,
+    ) -> None:
+        self.view = View(domain, study, user)
+        self.ledger = Ledger(path)
+        self.clock = clock
+        self.index = Index(self.ledger.tables, INDEX, embedder)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """A playbook in memory with the insights of a JSON file. InputError: it cannot be read as a playbook."""
+        playbook = cls()
+        import_json(playbook, path)
+        return playbook
+
+    @classmethod
+    def beside(cls, path: Path) -> Self:
+        """A playbook in a database beside a JSON file, which it takes in where it is there; `save` writes the file."""
+        playbook = cls(path.with_suffix(".db"))
+        if path.exists():
+            import_json(playbook, path)
+        return playbook
+
+    def save(self, path: Path) -> None:
+        """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
+        write_atomic(path, export_json(self).encode())
+
+    def close(self) -> None:
+        """Let go of the database. Closing twice does no harm."""
+        self.ledger.tables.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # what it is asked
+
+    def get(self, item_id: str) -> Insight | None:
+        """The insight, living or not, or None."""
+        found = self.ledger.insights("id = ?", (item_id,))
+        return found[0] if found else None
+
+    def require(self, item_id: str) -> Insight:
+        """The insight. InputError: there is none of that id."""
+        found = self.get(item_id)
+        if found is None:
+            raise InputError(f"there is no insight {item_id!r}", where="playbook", hint="see: transom playbook list")
+        return found
+
+    @property
+    def items(self) -> dict[str, Insight]:
+        """All living insights that are seen from here, by id, in the order in which they were added."""
+        return {one.id: one for one in self.ledger.insights(*self.view.living(self.clock()))}
+
+    @property
+    def epoch(self) -> int:
+        """The number of the newest event."""
+        return self.ledger.epoch
+
+    def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
+        """What happened to an insight, or to all, in order."""
+        return self.ledger.events(item_id)
+
+    def get_stats(self) -> dict[str, Any]:
+        """Counts over the living insights that are seen from here."""
+        where, values = self.view.visible
+        retired = self.ledger.insights(f"retired != '' AND {where}", values)
+        return {**counts_of([*self.items.values()]), "retired": len(retired)}
+
+    def get_by_category(self, category: InsightCategory) -> list[Insight]:
+        """The living insights of a category, those that stand best first."""
+        found = [one for one in self.items.values() if one.category is category]
+        return sorted(found, key=lambda one: (-one.lower_bound, one.id))
+
+    def choose(self, wish: Wish) -> list[Ranked]:
+        """The best insights for a wish, the best first."""
+        return choose(self.ledger, self.index, self.view, wish, self.clock())
+
+    def search_by_content(self, query: str, category: InsightCategory | None = None, limit: int = 5) -> list[Insight]:
+        """The insights whose words or meaning fit a query, the best first."""
+        found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
+        return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
+
+    def get_context_for_task(
+        self,
+        task_type: TaskType | str,
+        max_items: int = 20,
+        min_confidence: float = 0.5,
+        tags: Iterable[str] | None = None,
+        *,
+        query: str = "",
+        tokens: int | None = None,
+    ) -> str:
+        """The insights that a kind of work is to be shown, as text; "" for none.
+
+        Args:
+            task_type: a `TaskType`, or free words, which are then searched for too.
+            max_items, min_confidence, tags: see `Wish`.
+            query: the task in words.
+            tokens: what they may take, as estimated; None: the part of 5,000 that the kind of work is given.
+        """
+        profile = profile_of(task_type)
+        words = query or ("" if task_type in PROFILES else str(task_type))
+        wish = Wish(words, profile, None, frozenset(tags or ()), max_items, min_confidence)
+        room = int(PLAYBOOK_TOKENS * profile.share) if tokens is None else tokens
+        return text_of(fit(self.choose(wish), profile, room))
+
+    def snapshot(self, task: TaskType | str = "", *, local: bool = True) -> Snapshot:
+        """A source of blocks that stays as the playbook is now; `local`: also what must not leave this machine."""
+        wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
+        return Snapshot(self.choose, wish)
+
+    async def recall(self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS) -> Artifact[str]:
+        """What fits a query, as the text of a block; asked once, so that a run that is resumed sees the same."""
+
+        async def step(_: Stage, query: str) -> str:
+            # Who answers is not known yet, so what must stay on this machine is left out.
+            return "\n".join(block.text for block in await self.snapshot(local=False).blocks(query, tokens))
+
+        return await run.stage(stage, step, query, out=text_file("playbook.txt"))
 
     # what is added
 
@@ -76,62 +211,62 @@ class Playbook(PlaybookReader):
         """Add an insight, unless one that says the same is there; that one then learns the tags and the source.
 
         Args:
-            category: what it is about.
-            content: its text, at most 4,000 characters.
+            category, content, tags, overrides, valid_from, valid_until, egress: see `Insight`.
             source_trial: number of the trial that it was learned from.
-            tags: by which it is found.
             source: where it was learned; goes before `source_trial`.
             level: how wide it holds; None: in the domain, or everywhere where there is none.
             personal: it is only its user's own.
-            overrides: id of a wider insight that it stands in for here.
-            valid_from, valid_until: when it holds, ISO 8601, the end exclusive.
-            egress: `local` where it must not reach a remote provider.
 
         Returns:
             The insight that stands. It may be a retired one, since what evidence condemned is not learned again.
 
         Raises:
-            InputError: an empty or overlong text, a level that this playbook has no name for, an id that is none.
+            InputError: a text that is empty or longer than 4,000 characters, a level that this playbook has no name
+                for, an id that is none.
         """
-        known = source or Source(trial=source_trial)
-        scope, owner = self._scope(level), self._owner(personal)
-        wanted = Draft(
-            category, content, [*(tags or ())], known, scope, owner, overrides, valid_from, valid_until, egress
-        )
-        return self.add(wanted)[0]
+        draft = Insight(
+            "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
+            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=valid_from,
+            valid_until=valid_until, egress=egress,
+        )  # fmt: skip
+        return self.add(draft)[0]
 
-    def add(self, draft: Draft) -> tuple[Insight, bool]:
-        """Add what was drafted; returns the insight that stands, and whether it is new."""
-        text = draft.content.strip()
-        if not text or len(text) > _LONGEST:
-            what = "the content is empty" if not text else f"the content has {len(text)} characters"
+    def add(self, draft: Insight) -> tuple[Insight, bool]:
+        """Add one that has no id yet; returns the insight that stands, and whether it is new."""
+        draft = replace(draft, content=draft.content.strip())
+        if not 0 < len(draft.content) <= _LONGEST:
+            what = f"the content has {len(draft.content)} characters" if draft.content else "the content is empty"
             raise InputError(what, where="insight", hint=f"give one fact or rule in at most {_LONGEST} characters")
         if draft.overrides and self.view.rank(self.require(draft.overrides)) < self.view.rank(draft):
             what = f"{draft.overrides} is narrower than an insight in {draft.scope}"
             raise InputError(what, where="playbook", hint="name the domain, the study or the person that it holds for")
-        vector = self.index.embed(text)
+        vector = self.index.embed(draft.content)
 
         def put(run: Connection) -> tuple[str, bool]:
-            noted: dict[str, Json] = {"tags": [*draft.tags], "egress": draft.egress}
-            if told := draft.source.to_json():
-                noted["sources"] = [told]
-            if there := same(self, text, draft, vector):
-                if not adds_nothing(self.require(there), draft):
-                    self.ledger.append(run, "seen", there, {**noted, "content": text})
+            if there := same(self.ledger, self.index, self.view, draft, vector):
+                if not self.require(there).covers(draft):
+                    sources = [one.to_json() for one in draft.sources]
+                    noted: dict[str, Json] = {"tags": [*draft.tags], "sources": [*sources], "egress": draft.egress}
+                    self.ledger.append(run, "seen", there, {**noted, "content": draft.content})
                     self.reindex(run, there)
                 return there, False
-            key = f"{draft.category.value}-{next_serial(run):05}"
-            noted |= {
-                "category": draft.category.value, "content": text, "fingerprint": fingerprint(text),
-                "scope": draft.scope, "owner": draft.owner, "overrides": draft.overrides,
-                "valid_from": draft.valid_from, "valid_until": draft.valid_until,
-            }  # fmt: skip
-            self.ledger.append(run, "added", key, noted)
+            key = self.ledger.add(run, draft)
             self.index.put_vector(run, self.reindex(run, key), vector)
             return key, True
 
         key, added = self.ledger.tables.write(put)
         return self.require(key), added
+
+    def reindex(self, run: Connection, key: str) -> int:
+        """Have an insight found by its content and tags as they are now; returns its number for the index."""
+        sql = "SELECT number, content, tags FROM insights WHERE id = ?"
+        number, content, tags = run.execute(sql, (key,)).fetchone()
+        self.index.put_words(run, number, content, " ".join(json.loads(tags)))
+        return int(number)
+
+    def embed_missing(self) -> int:
+        """Give vectors to insights that were added without this embedder; returns to how many."""
+        return self.index.embed_missing("SELECT number, content FROM insights")
 
     # what came of it
 
@@ -147,14 +282,14 @@ class Playbook(PlaybookReader):
         """Count one outcome for or against an insight.
 
         Args:
-            item_id: its id; one that was merged stands for what it became part of.
+            item_id: one that was merged stands for what it became part of.
             helpful: the outcome was good.
-            followed: whether the insight was followed, see `supports`.
+            followed: see `supports`.
             source: where the outcome comes from.
             key: names the outcome; one of the same key is counted once.
 
         Returns:
-            Whether it was counted: False where there is no such insight, or its key was counted before.
+            False where there is no such insight, or its key was counted before.
         """
 
         def count(run: Connection) -> bool:
@@ -164,46 +299,31 @@ class Playbook(PlaybookReader):
             insight = row[1] or row[0]
             for_it = supports(InsightCategory(insight.partition("-")[0]), helpful, followed)
             data: dict[str, Json] = {"helpful": helpful, "supports": for_it}
-            if source:
-                data["source"] = source.to_json()
+            data |= {"source": source.to_json()} if source else {}
             whole_key = None if key is None else json.dumps([key, insight])
             return self.ledger.append(run, "feedback", insight, data, whole_key) > 0
 
         return self.ledger.tables.write(count)
 
-    def record(self, outcome: Outcome, cited: Iterable[str], *, violated: Iterable[str] = ()) -> list[str]:
+    def record(self, outcome: Outcome, cited: Iterable[str]) -> list[str]:
         """Count an outcome for the insights that were relied on, and for no others.
 
         A failure says nothing of a mistake that is about something else: where the kinds of the failure are known
         and none is among its tags, it is not counted.
 
         Args:
-            outcome: what came of the work.
             cited: ids that a reply named, or that the program itself acted on.
-            violated: ids of insights that were gone against.
 
         Returns:
             The ids that were counted.
         """
-        told = outcome.source
-        source = Source(outcome.run, outcome.stage, told.trial, told.study, told.by)
+        source = replace(outcome.source, run=outcome.run, stage=outcome.stage)
         key = json.dumps([outcome.run, outcome.stage, outcome.attempt])
-        against = {*violated}
-        counted = []
-        for item in dict.fromkeys((*cited, *against)):
-            insight = self.get(item)
-            if insight is None or (item not in against and _says_nothing(insight, outcome)):
-                continue
-            followed = False if item in against else None
-            if self.record_outcome(item, outcome.good, followed=followed, source=source, key=key):
-                counted.append(item)
-        return counted
+        known = [one for one in map(self.get, dict.fromkeys(cited)) if one and not _says_nothing(one, outcome)]
+        return [one.id for one in known if self.record_outcome(one.id, outcome.good, source=source, key=key)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
-        """Retire the insights that evidence condemns: those with that net score or less. Returns how many.
-
-        They stay as tombstones, so that they are not learned again; see `Curator.restore`.
-        """
+        """Retire what evidence condemns: net scores up to that. Returns how many; they stay as tombstones."""
 
         def retire(run: Connection) -> int:
             where, values = self.view.visible
@@ -215,29 +335,6 @@ class Playbook(PlaybookReader):
             return len(condemned)
 
         return self.ledger.tables.write(retire)
-
-    def save(self, path: Path) -> None:
-        """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
-        write_atomic(path, export_json(self).encode())
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """A playbook in memory with the insights of a JSON file.
-
-        Raises:
-            InputError: the file cannot be read as a playbook.
-        """
-        playbook = cls()
-        import_json(playbook, path)
-        return playbook
-
-    @classmethod
-    def beside(cls, path: Path) -> Self:
-        """A playbook in a database beside a JSON file, which it takes in where it is there; `save` writes the file."""
-        playbook = cls(path.with_suffix(".db"))
-        if path.exists():
-            import_json(playbook, path)
-        return playbook
 
     def _scope(self, level: Level | None) -> str:
         if level == "global" or (level is None and not self.view.domain):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -12,13 +13,15 @@ from transom.canonical import compact_json
 from transom.errors import NeedsModel, ReplyError
 from transom.formats.tags import read_tag
 from transom.learning.insight import InsightCategory, Source
+from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
+from transom.learning.retrieval import text_of
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import strictest
-from transom.runs import Stage
+from transom.runs import Run, Stage, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
-_MOST_KNOWN = 15
+_BY = "reflector"
 _QUOTED = 2_000  # characters of an outcome's messages
 
 
@@ -32,6 +35,10 @@ class _Proposed(BaseModel):
     evidence: tuple[str, ...] = ()
 
 
+class _Reply(BaseModel):
+    insights: list[_Proposed]
+
+
 _LIST = TypeAdapter(list[_Proposed])
 
 
@@ -41,18 +48,35 @@ def reflector_role() -> Role:
     return Role("learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY}))
 
 
+def outcomes_of(playbook: Playbook, run: str, study: str = "") -> tuple[list[OptimizationOutcome], str]:
+    """What a run, or a study, left in a playbook: what went wrong in it, and what came of insights relied on.
+
+    Returns:
+        The outcomes, and the domain that most of their insights lie in; "" for none.
+    """
+    found, scopes = [], Counter[str]()
+    for event in playbook.events():
+        told = event.data.get("sources") or [event.data.get("source") or {}]
+        known = [one for one in map(Source.from_json, told) if one.by != _BY]
+        sources = [one for one in known if one.run == run or (study and one.study == study)]
+        insight = playbook.require(event.insight) if sources else None
+        if insight is None or event.kind not in ("added", "seen", "feedback"):
+            continue
+        good, text = bool(event.data.get("helpful")), str(event.data.get("content", ""))
+        text = text or f"[{insight.id}] was relied on: {insight.content}"
+        source, scope = sources[0], insight.scope
+        scopes[scope.removeprefix("domain/") if scope.startswith("domain/") else ""] += 1
+        found.append(OptimizationOutcome(source.trial, good, None, (), [text], {}, source, insight.egress))
+    return found, scopes.most_common(1)[0][0] if scopes else ""
+
+
 async def reflect(
-    stage: Stage, reflector: Reflector, outcomes: Sequence[OptimizationOutcome]
+    run: Run, reflector: Reflector, outcomes: Sequence[OptimizationOutcome], stage: str = "reflect"
 ) -> list[InsightCandidate]:
     """The candidates of some outcomes, pending from now on; `Reflector.commit_insights` adds them.
 
     A candidate that names no outcome is asked for again once, and then dropped. Where nobody in the chain can reflect,
-    the reflector's rules do.
-
-    Args:
-        stage: in whose journal the reply is kept.
-        reflector: what the candidates are pending in.
-        outcomes: named o1, o2 and so on for the model.
+    the reflector's rules do. Reflecting again on the same outcomes in the same run asks nobody.
 
     Raises:
         ReplyError: the reply cannot be read, twice.
@@ -61,57 +85,67 @@ async def reflect(
     named = {f"o{number}": one for number, one in enumerate(outcomes, 1)}
     if not named:
         return []
-    blocks = _blocks(reflector, named)
+    role, told = reflector_role(), _told(named)
 
-    def review(proposed: list[_Proposed]) -> list[str]:
-        return [
-            f"{one.content!r} names no outcome that shows it; choose among {', '.join(named)}, or leave it out"
-            for one in proposed
-            if not named.keys() & {*one.evidence}
-        ]
+    async def step(stage: Stage, _: str) -> _Reply:
+        answer = await call(stage, role, _blocks(reflector, named, told), _read, review=lambda one: _bare(one, named))
+        return answer.value
 
     try:
-        answer = await call(stage, reflector_role(), blocks, _read, review=review)
+        reply = (await run.stage(stage, step, told, out=model_file("insights.json", _Reply), uses=[role])).value
     except NeedsModel:
         return [found for one in outcomes for found in reflector.analyze_trial(one)]
-    found = [_candidate(one, named) for one in answer.value if named.keys() & {*one.evidence}]
+    found = [_candidate(one, named) for one in reply.insights if named.keys() & {*one.evidence}]
     reflector.pending += found
     return found
 
 
-def _blocks(reflector: Reflector, named: dict[str, OptimizationOutcome]) -> list[Block]:
-    lines, messages = [], []
+def _told(named: Mapping[str, OptimizationOutcome]) -> str:
+    lines = []
     for key, one in named.items():
-        said = [*one.solver_errors, *one.constraint_violations]
-        messages += said
-        told = {"success": one.success, "objective": one.objective_value, "tried": dict(one.design_variables)}
-        lines.append(f"{key}: {compact_json({**told, 'messages': [text[:_QUOTED] for text in said]})}")
+        said = [text[:_QUOTED] for text in _messages(one)]
+        known = {"success": one.success, "objective": one.objective_value, "tried": dict(one.design_variables)}
+        lines.append(f"{key}: {compact_json({**known, 'messages': [*said]})}")
+    return "\n".join(lines)
+
+
+def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told: str) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
-    blocks = [Block("outcomes", "\n".join(lines), Tier.TURN, "untrusted", egress)]
-    known = reflector.playbook.snapshot(limit=_MOST_KNOWN, local=egress == "local")
-    insights = known.insights(" ".join(messages)[:_QUOTED], 2_000)
-    if insights:
-        text = "\n".join(one.line for one in insights)
-        blocks.append(Block("insights", text, Tier.TURN, "untrusted", strictest(*(one.egress for one in insights))))
+    messages = " ".join(text for one in named.values() for text in _messages(one))
+    known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
+    blocks = [Block("outcomes", told, Tier.TURN, "untrusted", egress)]
+    if known:
+        blocks.append(
+            Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))
+        )
     return blocks
 
 
-def _read(text: str) -> list[_Proposed]:
+def _bare(reply: _Reply, named: Mapping[str, OptimizationOutcome]) -> list[str]:
+    return [
+        f"{one.content!r} names no outcome that shows it; choose among {', '.join(named)}, or leave it out"
+        for one in reply.insights
+        if not named.keys() & {*one.evidence}
+    ]
+
+
+def _read(text: str) -> _Reply:
     try:
-        return _LIST.validate_json(read_tag(text, "insights").text)
+        return _Reply(insights=_LIST.validate_json(read_tag(text, "insights").text))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the list"
         raise ReplyError(f"{where}: {first['msg']}") from error
 
 
-def _candidate(one: _Proposed, named: dict[str, OptimizationOutcome]) -> InsightCandidate:
-    shown = [(key, named[key]) for key in one.evidence if key in named]
-    first = shown[0][1]
-    known = first.source
-    source = Source(known.run, known.stage, first.trial_number, known.study, known.by or "reflector")
-    quoted = [text for _, outcome in shown for text in (*outcome.solver_errors, *outcome.constraint_violations)]
-    egress = strictest(*(outcome.egress for _, outcome in shown))
-    return InsightCandidate(
-        one.category, one.content, one.confidence, one.tags, source, "; ".join(quoted)[:_QUOTED], egress
-    )
+def _candidate(one: _Proposed, named: Mapping[str, OptimizationOutcome]) -> InsightCandidate:
+    shown = [named[key] for key in one.evidence if key in named]
+    known = shown[0].source
+    source = Source(known.run, known.stage, shown[0].trial_number, known.study, _BY)
+    quoted = "; ".join(text for outcome in shown for text in _messages(outcome))[:_QUOTED]
+    egress = strictest(*(outcome.egress for outcome in shown))
+    return InsightCandidate(one.category, one.content, one.confidence, one.tags, source, quoted, egress)
+
+
+def _messages(one: OptimizationOutcome) -> list[str]:
+    return [*one.solver_errors, *one.constraint_violations]

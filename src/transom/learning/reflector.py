@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from transom.learning.insight import Draft, Insight, InsightCategory, Source
+from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
-from transom.learning.playbook import Playbook
+from transom.learning.playbook import Outcome, Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -18,16 +18,9 @@ _WELL, _BADLY = 0.8, 0.5  # parts of a study's trials that converged
 
 @dataclass(frozen=True)
 class OptimizationOutcome:
-    """What came of one trial, or of another piece of work.
+    """What came of one trial, or of another piece of work, which has no number. Messages stand as they came.
 
-    Attributes:
-        trial_number: which one; None for other work.
-        success: whether it went well.
-        objective_value: what was reached; None where nothing was.
-        constraint_violations, solver_errors: messages, as they came.
-        design_variables: what was tried.
-        source: where it happened; the trial's number is added.
-        egress: `local` where the messages must not reach a remote provider.
+    `egress` is `local` where they must not reach a remote provider.
     """
 
     trial_number: int | None
@@ -42,14 +35,7 @@ class OptimizationOutcome:
 
 @dataclass(frozen=True)
 class InsightCandidate:
-    """What may become an insight.
-
-    Attributes:
-        category, content, tags, egress: see `Insight`.
-        confidence: from 0 to 1, how sure it is; not the confidence that outcomes give it later.
-        source: where it was learned.
-        evidence: what it rests on, in words.
-    """
+    """What may become an insight, what it rests on in words, and from 0 to 1 how sure it is."""
 
     category: InsightCategory
     content: str
@@ -61,15 +47,7 @@ class InsightCandidate:
 
 
 class Reflector:
-    """Analyses outcomes by rules, the same candidates for the same outcomes.
-
-    Args:
-        playbook: what the insights are added to.
-        patterns: kinds of errors.
-
-    Attributes:
-        pending: the candidates so far.
-    """
+    """Analyses outcomes by rules, the same candidates for the same outcomes; they are `pending` until committed."""
 
     def __init__(self, playbook: Playbook, patterns: ErrorPatterns | None = None) -> None:
         self.playbook = playbook
@@ -80,8 +58,7 @@ class Reflector:
         """The candidates of one outcome, pending from now on: of a failure a mistake for each of its messages."""
         if outcome.success:
             return []
-        known = outcome.source
-        source = Source(known.run, known.stage, outcome.trial_number, known.study, known.by)
+        source = replace(outcome.source, trial=outcome.trial_number)
         tried = ", ".join(f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items()))
         kinds = [(self.patterns.classify(message), message) for message in outcome.solver_errors]
         told = [(f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags)) for kind, message in kinds]
@@ -91,7 +68,8 @@ class Reflector:
             InsightCandidate(InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress)
             for content, sure, tags in dict.fromkeys(told)
         ]
-        return self._pend(found)
+        self.pending += found
+        return found
 
     def analyze_study_completion(
         self,
@@ -101,34 +79,29 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """The candidates of a whole study: how its method did.
-
-        Args:
-            study_name: its name.
-            total_trials: how many there were.
-            best_value: what was reached.
-            convergence_rate: the part of them that converged, from 0 to 1.
-            method: of optimisation.
-        """
-        source = Source(study=study_name)
-        how, part = method or "The method", f"{convergence_rate:.0%}"
-        reached = "" if best_value is None else f"; the best value was {best_value:g}"
-        evidence = f"{total_trials} trials{reached}"
-        found = []
+        """The candidates of a whole study: how its method did. `convergence_rate` is a part of 1."""
+        source, how, part = Source(study=study_name), method or "The method", f"{convergence_rate:.0%}"
+        evidence = f"{total_trials} trials{'' if best_value is None else f'; the best value was {best_value:g}'}"
         if total_trials and convergence_rate >= _WELL:
             text = f"{how} suits studies like {study_name}: {part} of its trials converged"
-            found.append(InsightCandidate(InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence))
+            found = InsightCandidate(InsightCategory.STRATEGY, text, 0.8, ("study",), source, evidence)
         elif total_trials and convergence_rate < _BADLY:
             text = f"{how} with these bounds failed in studies like {study_name}: only {part} of its trials converged"
-            found.append(InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence))
-        return self._pend(found)
+            found = InsightCandidate(InsightCategory.MISTAKE, text, 0.6, ("study", "bounds"), source, evidence)
+        else:
+            return []
+        self.pending.append(found)
+        return [found]
+
+    def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
+        """Count an outcome for what was relied on, and analyse what was wrong; returns the ids that were counted."""
+        source, wrong = outcome.source, () if outcome.success else outcome.solver_errors
+        told = Outcome(outcome.success, source.run, source.stage, attempt, self.patterns.tags_of(wrong), source)
+        self.analyze_trial(outcome)
+        return self.playbook.record(told, cited)
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
-        """Add the pending candidates of at least that confidence, and drop the others.
-
-        Returns:
-            How many insights are new; the others were known and got one more source.
-        """
+        """Add the pending candidates of at least that confidence, drop the others; returns how many are new."""
         pending, self.pending = self.pending, []
         return sum(self._commit(one)[1] for one in pending if one.confidence >= min_confidence)
 
@@ -136,11 +109,9 @@ class Reflector:
         view = self.playbook.view
         scope = f"domain/{view.domain}" if view.domain else "global"
         tags = one.tags or self.patterns.tags_in(one.content)
-        return self.playbook.add(Draft(one.category, one.content, tags, one.source, scope, egress=one.egress))
-
-    def _pend(self, found: list[InsightCandidate]) -> list[InsightCandidate]:
-        self.pending += found
-        return found
+        return self.playbook.add(
+            Insight("", one.category, one.content, tags=tags, sources=(one.source,), scope=scope, egress=one.egress)
+        )
 
 
 def _quoted(message: str) -> str:

@@ -1,13 +1,15 @@
-"""Which insights a task is shown: those that fit its words and meaning, by how they stand, within its tokens."""
+"""Looking in a playbook: what a task is shown within its tokens, and which insight says the same as a new one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.learning.insight import Draft, Insight, InsightCategory
+from transom.learning.insight import UNTESTED, Insight, InsightCategory
 from transom.learning.ledger import Ledger
+from transom.learning.likeness import NEARLY, PARAPHRASE, contradict, fingerprint, may_paraphrase
 from transom.learning.tasks import TaskProfile
 from transom.llm import estimate_tokens
 from transom.memory.index import Index
@@ -21,12 +23,7 @@ HEADING = "Insights from earlier work. Name the id of each that you rely on, in 
 
 @dataclass(frozen=True)
 class View:
-    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before what all share.
-
-    Attributes:
-        domain, study: names; "" for none.
-        user: whose own insights count too.
-    """
+    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before all others'."""
 
     domain: str = ""
     study: str = ""
@@ -55,22 +52,18 @@ class View:
         stood_in = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
         return f"{holds} AND id NOT IN ({stood_in})", [*values, *values]
 
-    def rank(self, one: Insight | Draft) -> tuple[bool, int]:
+    def rank(self, one: Insight) -> tuple[bool, int]:
         """The smaller the more it counts here; what is not seen from here counts most, so that nothing overrides it."""
         return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is looked for.
+    """What is looked for: of one category only, of a confidence at least, at most so many.
 
     Attributes:
         query: a task's text; "" asks for what stands best.
-        profile: of the kind of work.
-        category: of this one only.
         tags: insights with one of these are worth more.
-        limit: how many at most.
-        min_confidence: others are left out.
         fill: places that relevance leaves free go to what stands best.
         before: only what was there at that epoch.
         local: also what must not reach a remote provider.
@@ -115,32 +108,72 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
         found = {one.id: one for one in ledger.insights(where, values, order=best)} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
-    ranked = [
-        Ranked(one, _score(one, relevance.get(one.id, 0.0), wish, now), relevance.get(one.id, 0.0)) for one in shown
-    ]
+    fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
+    ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
     return sorted(ranked, key=lambda one: (not one.relevance, -one.score, one.insight.id))[: wish.limit]
 
 
 def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
     """Those for which there is room, in the order in which they are shown: by category as the work needs them."""
-    lines, kept = [HEADING], []
+    kept: list[Insight] = []
     for one in ranked:
-        if estimate_tokens("\n".join([*lines, one.insight.line])) <= tokens:
-            lines.append(one.insight.line)
+        if estimate_tokens(text_of([*kept, one.insight])) <= tokens:
             kept.append(one.insight)
     places = {category: place for place, category in enumerate(profile.categories)}
     return sorted(kept, key=lambda one: places.get(one.category, len(places)))
 
 
+def text_of(insights: Sequence[Insight]) -> str:
+    """Insights as a window shows them; "" for none."""
+    return "\n".join([HEADING, *(one.line for one in insights)]) if insights else ""
+
+
+def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None) -> str | None:
+    """Id of an insight that says the same: equal, nearly equal, or a paraphrase; a living one before a retired."""
+    text, (where, values) = draft.content, view.visible
+    if draft.overrides:  # it says something else on purpose, unless it was said here before
+        where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
+    equal = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
+    if not equal and not draft.overrides:
+        near = index.sharing(text, NEARLY)
+        alike = ledger.insights(f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values])
+        equal = [one for one in alike if _alike(one, draft) and not contradict(one.content, text)]
+    if not equal and not draft.overrides and vector is not None:
+        hits = index.search(text, 5, f"SELECT number FROM insights WHERE {where}", values, vector)
+        close = ledger.numbered([hit.item for hit in hits if (hit.likeness or 0.0) >= PARAPHRASE])
+        equal = [one for one in close.values() if _alike(one, draft) and may_paraphrase(one.content, text)]
+    best = min(equal, key=lambda one: (bool(one.retired), view.rank(one)), default=None)
+    return None if best is None else best.merged_into or best.id
+
+
+def _alike(one: Insight, draft: Insight) -> bool:
+    """What to avoid and what to do are never the same, whatever words they share."""
+    return (one.category is InsightCategory.MISTAKE) == (draft.category is InsightCategory.MISTAKE)
+
+
+def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
+    """How many insights there are of which kind, and what their outcomes come to."""
+    categories = Counter(one.category.value for one in insights)
+    tested = [one for one in insights if one.tested]
+    return {
+        "total_items": len(insights),
+        "by_category": {one.value: categories[one.value] for one in InsightCategory if categories[one.value]},
+        "by_scope": dict(sorted(Counter(one.scope for one in insights).items())),
+        "total_helpful": sum(one.helpful_count for one in insights),
+        "total_harmful": sum(one.harmful_count for one in insights),
+        "untested": len(insights) - len(tested),
+        "average_confidence": sum(one.confidence for one in tested) / len(tested) if tested else UNTESTED,
+    }
+
+
 def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
     preferred = wish.profile.categories
     favour = 1 - preferred.index(insight.category) / len(preferred) if insight.category in preferred else 0.0
-    wanted = wish.tags | wish.profile.tags
-    tagged = bool(wanted & {*insight.tags})
+    tagged = not (wish.tags | wish.profile.tags).isdisjoint(insight.tags)
     return relevance + _STANDING * insight.standing(now) + _CATEGORY * favour + _TAGS * tagged
 
 
-def _nearest(insights: Sequence[Insight] | Any, view: View) -> list[Insight]:
+def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
     """Of those that say the same in several scopes the one that counts most here."""
     chosen: dict[str, Insight] = {}
     for one in sorted(insights, key=view.rank):

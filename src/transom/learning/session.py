@@ -1,31 +1,38 @@
-"""What a session knows: a small part that every window shows, and the rest, which is read when it is needed."""
+"""A session: what every window shows of it, what is read when it is needed, and how a workspace opens and closes it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from transom.canonical import pretty_json, write_atomic
 from transom.errors import InputError
-from transom.learning.tasks import TaskType
+from transom.learning.insight import Source
+from transom.learning.playbook import Playbook
+from transom.learning.reflector import OptimizationOutcome, Reflector
+from transom.learning.tasks import PROFILES, TaskType
 from transom.llm import Block, Tier
+from transom.store.codec import now
 
 MOST_ACTIONS, MOST_ERRORS, MOST_ITEMS = 10, 5, 15
 """What a window shows of a session at most, the newest of each."""
 
 BLOCK = "session_state"
+SESSION = "session.json"
+"""Where the open session lies in a workspace; closed ones lie in `sessions/`."""
+
+SKILL = Path(__file__).with_name("skill.md")
+"""The skill file of a coding agent that works with a playbook."""
+
+_CLOSED = "sessions"
 
 
 class ExposedState(BaseModel):
-    """What every window shows.
-
-    Attributes:
-        earlier_actions, earlier_errors: how many are not shown any more.
-        active_playbook_items: ids of the insights in use.
-    """
+    """What every window shows; of actions and errors that are not shown any more it has the numbers."""
 
     model_config = ConfigDict(validate_assignment=True, extra="forbid")
 
@@ -60,14 +67,7 @@ class IsolatedState(BaseModel):
 
 
 class SessionState:
-    """The state of one session.
-
-    Args:
-        session_id: its name.
-
-    Attributes:
-        exposed, isolated: see there.
-    """
+    """The state of one session, of that name."""
 
     def __init__(self, session_id: str = "session") -> None:
         self.session_id = session_id
@@ -122,11 +122,8 @@ class SessionState:
     def get_llm_context(self) -> str:
         """The exposed part as text; however much was put into it, no more than its bounds."""
         shown = self.exposed
-        lines = []
-        if shown.task_type:
-            lines.append(f"Task: {shown.task_type.value}")
-        if shown.current_objective:
-            lines.append(f"Objective: {_line(shown.current_objective)}")
+        lines = [f"Task: {shown.task_type.value}"] if shown.task_type else []
+        lines += [f"Objective: {_line(shown.current_objective)}"] if shown.current_objective else []
         if shown.study_name:
             best = "" if shown.best_value is None else f", best {shown.best_value:g}"
             best += "" if shown.best_trial is None else f" in trial {shown.best_trial}"
@@ -144,10 +141,9 @@ class SessionState:
 
     def save(self, path: Path) -> None:
         """Write it; the trials lie in a file of their own beside it, so that this one stays small."""
-        isolated = self.isolated.model_dump(exclude={"full_trial_history"})
-        exposed = self.exposed.model_dump(mode="json")
-        told = {"session_id": self.session_id, "exposed": exposed, "isolated": isolated}
-        write_atomic(_history_of(path), pretty_json(self.isolated.full_trial_history).encode())
+        told = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
+        told |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
+        write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
         write_atomic(path, pretty_json(told).encode())
 
     @classmethod
@@ -159,8 +155,8 @@ class SessionState:
         """
         try:
             saved = _Saved.model_validate_json(path.read_bytes())
-            history = _history_of(path)
-            trials = _Trials.model_validate_json(history.read_bytes()).root if history.exists() else []
+            history = history_of(path)
+            trials = _TRIALS.validate_json(history.read_bytes()) if history.exists() else []
         except (OSError, ValidationError) as error:
             hint = "give a file that `SessionState.save` wrote"
             raise InputError("this is no session", where=str(path), hint=hint) from error
@@ -170,17 +166,88 @@ class SessionState:
         return session
 
 
+def session_of(workspace: Path) -> SessionState:
+    """The workspace's open session; an empty one where none is open."""
+    path = workspace / SESSION
+    return SessionState.load(path) if path.is_file() else SessionState()
+
+
+def open_session(workspace: Path, task: str, objective: str = "", study: str | None = None) -> SessionState:
+    """Open a session for a task, a `TaskType`'s value, and what is to be reached, in words.
+
+    Raises:
+        InputError: another one is open, or there is no such kind of task.
+    """
+    if (workspace / SESSION).is_file():
+        open_one = session_of(workspace).session_id
+        raise InputError(f"session {open_one} is open", where=str(workspace), hint="transom session close --good|--bad")
+    if task not in PROFILES:
+        raise InputError(f"there is no task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}")
+    session = SessionState(f"session-{''.join(one for one in now()[:19] if one.isdigit())}")
+    session.exposed.task_type, session.exposed.current_objective = TaskType(task), objective
+    session.exposed.study_name = study
+    session.save(workspace / SESSION)
+    return session
+
+
+def note(
+    workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
+) -> SessionState:
+    """Note in the open session what was done, what went wrong, and which insights were relied on."""
+    session = _opened(workspace)
+    for one in actions:
+        session.add_action(one)
+    for one in errors:
+        session.add_error(one)
+    session.use_items(*used)
+    session.save(workspace / SESSION)
+    return session
+
+
+def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
+    """Close the open session: its outcome counts for the insights that it relied on, its errors become insights.
+
+    Returns:
+        `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
+    """
+    session = _opened(workspace)
+    shown, reflector = session.exposed, Reflector(playbook)
+    source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
+    failed = OptimizationOutcome(None, False, solver_errors=shown.recent_errors, source=source)
+    updated = reflector.learn(replace(failed, success=good), shown.active_playbook_items)
+    if good:  # what went wrong on the way is worth knowing, however it ended
+        reflector.analyze_trial(failed)
+    added = reflector.commit_insights()
+    closed = workspace / _CLOSED / f"{session.session_id}.json"
+    closed.parent.mkdir(exist_ok=True)
+    session.save(closed)
+    for path in (workspace / SESSION, history_of(workspace / SESSION)):
+        path.unlink(missing_ok=True)
+    return {
+        "session_id": session.session_id,
+        "items_updated": updated,
+        "insights_added": added,
+        "items_pruned": playbook.prune_harmful(),
+    }
+
+
+def _opened(workspace: Path) -> SessionState:
+    if not (workspace / SESSION).is_file():
+        raise InputError("no session is open", where=str(workspace), hint="open one with: transom session open TASK")
+    return session_of(workspace)
+
+
 class _Saved(BaseModel):
     session_id: str
     exposed: ExposedState
     isolated: IsolatedState
 
 
-class _Trials(RootModel[list[dict[str, Any]]]):
-    pass
+_TRIALS = TypeAdapter(list[dict[str, Any]])
 
 
-def _history_of(path: Path) -> Path:
+def history_of(path: Path) -> Path:
+    """Where the trials of a session lie."""
     return path.with_name(f"{path.stem}_history{path.suffix}")
 
 

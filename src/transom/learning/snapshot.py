@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 from transom.learning.insight import Insight
-from transom.learning.retrieval import HEADING, Ranked, Wish, fit
-from transom.learning.tasks import TaskType, profile_of
+from transom.learning.retrieval import Ranked, Wish, fit, text_of
 from transom.llm import Block, Tier
 from transom.llm.turns import strictest
 
@@ -17,6 +17,7 @@ BLOCK = "playbook"
 
 _ID = re.compile(r"\[([^\[\]]{1,400})\]")
 _SHAPE = re.compile(r"[a-z]{2,4}-\d{5,}")
+_CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
 
 
 class Snapshot:
@@ -24,29 +25,12 @@ class Snapshot:
 
     Args:
         choose: see `Playbook.choose`.
-        epoch: insights that came later are not shown.
-        task: the kind of work.
-        limit: insights at most.
-        tags: insights with one of these are worth more.
-        local: whether insights are shown that must not reach a remote provider.
+        wish: all but the query; `before` is the epoch.
     """
 
-    def __init__(
-        self,
-        choose: Callable[[Wish], list[Ranked]],
-        epoch: int,
-        *,
-        task: TaskType | str,
-        limit: int,
-        tags: frozenset[str],
-        local: bool,
-    ) -> None:
-        self.epoch = epoch
+    def __init__(self, choose: Callable[[Wish], list[Ranked]], wish: Wish) -> None:
         self._choose = choose
-        self._profile = profile_of(task)
-        self._limit = limit
-        self._tags = tags
-        self._local = local
+        self._wish = wish
         self._answered: dict[tuple[str, int], tuple[Insight, ...]] = {}
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
@@ -57,23 +41,17 @@ class Snapshot:
         insights = await asyncio.to_thread(self.insights, query, tokens)  # the embedding takes a while
         if not insights:
             return ()
-        text = "\n".join([HEADING, *(one.line for one in insights)])
         egress = strictest(*[one.egress for one in insights])
-        return (Block(BLOCK, text, Tier.SESSION, "untrusted", egress),)
+        return (Block(BLOCK, text_of(insights), Tier.SESSION, "untrusted", egress),)
 
     def insights(self, query: str, tokens: int) -> tuple[Insight, ...]:
         """Those that `blocks` shows."""
         asked = (query, tokens)
         if asked not in self._answered:
-            wish = Wish(query, self._profile, None, self._tags, self._limit, 0.5, before=self.epoch, local=self._local)
-            room = int(tokens * self._profile.share)
-            self._answered[asked] = tuple(fit(self._choose(wish), self._profile, room))
+            profile = self._wish.profile
+            found = self._choose(replace(self._wish, query=query))
+            self._answered[asked] = tuple(fit(found, profile, int(tokens * profile.share)))
         return self._answered[asked]
-
-    @property
-    def shown(self) -> frozenset[str]:
-        """Ids of all insights that it ever showed."""
-        return frozenset(one.id for insights in self._answered.values() for one in insights)
 
 
 def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
@@ -84,3 +62,8 @@ def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
 def ids_in(text: str) -> tuple[str, ...]:
     """All that looks like ids of insights in brackets, each once."""
     return tuple(dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])))
+
+
+def uncited(text: str) -> str:
+    """A text without the brackets that name insights, for whoever reads numbers in it."""
+    return _CITATION.sub("", text)

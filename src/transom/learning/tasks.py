@@ -26,20 +26,14 @@ class TaskType(StrEnum):
 
 @dataclass(frozen=True)
 class TaskProfile:
-    """What a kind of work needs of a playbook.
-
-    Attributes:
-        categories: are shown first, in this order; the others follow as they fit.
-        tags: of insights that are worth more for it.
-        share: of the tokens that a window has for a playbook.
-    """
+    """What a kind of work needs: categories that are shown first, tags that are worth more, a share of the tokens."""
 
     categories: tuple[InsightCategory, ...] = ()
     tags: frozenset[str] = frozenset()
     share: float = 1.0
 
 
-PROFILES: Mapping[TaskType, TaskProfile] = {
+PROFILES: Mapping[str, TaskProfile] = {
     TaskType.CREATE_STUDY: TaskProfile((_STR, _DOM, _TOOL, _MIS), frozenset({"setup", "study", "design"})),
     TaskType.RUN_OPTIMIZATION: TaskProfile((_STR, _MIS, _TOOL), frozenset({"optimization", "solver", "sampler"})),
     TaskType.MONITOR_PROGRESS: TaskProfile((_WF, _MIS), frozenset({"progress", "convergence"}), 0.5),
@@ -50,9 +44,7 @@ PROFILES: Mapping[TaskType, TaskProfile] = {
     TaskType.NEURAL_ACCELERATION: TaskProfile((_STR, _TOOL, _MIS), frozenset({"surrogate", "neural", "training"})),
 }
 
-_ANY = TaskProfile()
-
 
 def profile_of(task: TaskType | str) -> TaskProfile:
     """The profile of a kind of work; of one that is not known all categories alike."""
-    return PROFILES[TaskType(task)] if task in TaskType.__members__.values() else _ANY
+    return PROFILES.get(task, TaskProfile())

@@ -1,11 +1,11 @@
-"""What a provider may be asked for in a minute, over all that ask it from one process, and from one workspace."""
+"""What a provider may be asked for in a minute, over all that ask it from one workspace."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,7 +57,7 @@ class Memory:
 
 
 PROCESS = Memory()
-"""What this process spent, whoever in it asked: a server counts what comes from it, not which agent sent it."""
+"""What this process spent beside any workspace, whoever in it asked: a server does not tell agents apart."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +109,6 @@ def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
     return _Ledger(counting, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What lies on a store, and what of it counts."""
-
-    store: RateLimitStore
-    data: Json | None
-    held: _Ledger
-
-
 def _fits(count: int, limit: int | None) -> bool:
     return limit is None or count <= limit
 
@@ -131,7 +122,6 @@ class Bucket:
         name: of the provider.
         limits: for one period.
         store: where the state lies, usually a store, so that restarts and other processes count too.
-        beside: others where it lies too; there has to be room in each.
         period: seconds.
         grace: seconds that a request may be under way before it reaches the server. It counts from the end of them, or
             from its reply if that is sooner: the server counts what arrives, not what is sent.
@@ -144,14 +134,13 @@ class Bucket:
         limits: Limits = Limits(),
         *,
         store: RateLimitStore | None = None,
-        beside: Sequence[RateLimitStore] = (),
         period: float = 60.0,
         grace: float = 5.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._name = name
         self._limits = limits
-        self._stores: tuple[RateLimitStore, ...] = (*beside, *([store] if store else ())) or (Memory(),)
+        self._store = Memory() if store is None else store
         self._slot_seconds = period / _SLOTS
         self._grace = int(grace / self._slot_seconds)
         self._clock = clock
@@ -173,15 +162,13 @@ class Bucket:
             )
         async with self._doors.get():  # the lock queues fairly, and whoever waits at its head holds up the others
             while True:
-                now, seen = self._look()
-                wait = max(
-                    max(one.held.until - now, one.held.wait(self._limits, tokens, self._slot(now)) * self._slot_seconds)
-                    for one in seen
-                )
-                taken = Taken(self._slot(now) + self._grace, tokens)
+                now = self._clock()
+                slot, (data, held) = self._slot(now), self._look(now)
+                wait = max(held.until - now, held.wait(self._limits, tokens, slot) * self._slot_seconds)
+                taken = Taken(slot + self._grace, tokens)
                 if wait > 0:
                     await asyncio.sleep(min(wait, self._slot_seconds))  # less may have been taken than was reserved
-                elif not self._limits or await self._count(seen, taken):
+                elif not self._limits or await self._swap(data, held.add(taken.slot, 1, tokens)):
                     return taken
 
     async def settle(self, taken: Taken, tokens: int) -> None:
@@ -198,36 +185,19 @@ class Bucket:
         until = self._clock() + seconds
         await self._change(lambda held: _Ledger(held.spent, max(held.until, until)))
 
-    async def _count(self, seen: Sequence[_Seen], taken: Taken) -> bool:
-        """Write a request down on every store, or on none where somebody was faster."""
-        for number, one in enumerate(seen):
-            if not await self._keep(one, one.held.add(taken.slot, 1, taken.tokens)):
-                for done in seen[:number]:
-                    await self._change_one(done.store, lambda held: held.add(taken.slot, -1, -taken.tokens))
-                return False
-        return True
-
     async def _change(self, change: Callable[[_Ledger], _Ledger]) -> None:
-        for store in self._stores:
-            await self._change_one(store, change)
-
-    async def _change_one(self, store: RateLimitStore, change: Callable[[_Ledger], _Ledger]) -> None:
         while True:
-            seen = self._look_at(store, self._clock())
-            if await self._keep(seen, change(seen.held)):
+            data, held = self._look(self._clock())
+            if await self._swap(data, change(held)):
                 return
 
-    def _look(self) -> tuple[float, list[_Seen]]:
-        """The time, and what lies on the stores."""
-        now = self._clock()
-        return now, [self._look_at(store, now) for store in self._stores]
-
-    def _look_at(self, store: RateLimitStore, now: float) -> _Seen:
-        data = store.get(TABLE, self._name)
-        return _Seen(store, data, _ledger(data, now, self._slot(now), self._grace))
+    def _look(self, now: float) -> tuple[Json | None, _Ledger]:
+        """What lies on the store, and what of it counts."""
+        data = self._store.get(TABLE, self._name)
+        return data, _ledger(data, now, self._slot(now), self._grace)
 
     def _slot(self, now: float) -> int:
         return int(now / self._slot_seconds)
 
-    async def _keep(self, old: _Seen, new: _Ledger) -> bool:
-        return await old.store.swap(TABLE, self._name, old.data, new.to_json())
+    async def _swap(self, old: Json | None, new: _Ledger) -> bool:
+        return await self._store.swap(TABLE, self._name, old, new.to_json())

@@ -13,12 +13,10 @@ from transom.errors import (
     NeedsModel,
     NetworkFailed,
     ProviderError,
-    ReplyError,
     RequestRefused,
     TransomError,
     with_causes,
 )
-from transom.llm.answering import answered
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
@@ -140,30 +138,8 @@ class Chain:
         """As the provider counts that counts most."""
         return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
 
-    async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask, until the answer is whole and follows its schema where it is to, whoever gives it.
-
-        Raises:
-            ReplyError: the answer does not follow the schema, and its repair does not either.
-            ProviderError: it paused too often; see `answer`.
-            EgressError: see `answer`.
-        """
-        by: str | None = None
-
-        async def ask(one: Request) -> Reply:
-            nonlocal by
-            reply = await self.answer(one, only=by, on_delta=on_delta)
-            by = reply.by
-            return reply
-
-        try:
-            return await answered(ask, request, on_delta)
-        except ReplyError as error:
-            unquote(error, request, self.policy)
-            raise
-
     async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
-        """Ask the providers in turn, once; who keeps replies sees to it that answers are whole (see `answered`).
+        """Ask the providers in turn, once. An agent sees to it that answers are whole and follow their schema.
 
         Args:
             request: what is asked.

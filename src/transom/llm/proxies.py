@@ -14,6 +14,7 @@ from ipaddress import ip_address, ip_network
 from socket import inet_aton
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # undocumented; requests has it too
 
 from transom.errors import SettingsError
 from transom.telemetry.address import checked, shown
@@ -98,21 +99,10 @@ def _is_this_machine(host: str) -> bool:
 
 def _is_excepted(host: str, port: int, listed: str) -> bool:
     """Whether `NO_PROXY` names a host: as it is, as a part of a domain, or in a network."""
-    return any(_names(entry.lower(), host, port) for entry in re.split(r"[\s,]+", listed) if entry)
-
-
-def _names(entry: str, host: str, port: int) -> bool:
-    entry = entry.partition("://")[2] or entry
-    if entry == "*" or _holds(entry, host):
-        return True
-    name, colon, end = entry.rpartition(":")
-    if colon and end.isdecimal() and ("]" in name or ":" not in name):
-        if int(end) != port:
-            return False
-        entry = name
-    entry = entry.strip("[]").removeprefix("*").removeprefix(".")
-    name = host.removesuffix(".")
-    return bool(entry) and (name == entry or name.endswith(f".{entry}"))
+    entries = [entry.partition("://")[2] or entry for entry in re.split(r"[\s,]+", listed) if entry]
+    names = ",".join(entry.removeprefix("*").replace("[", "").replace("]", "") for entry in entries)
+    known = proxy_bypass_environment(f"{host.removesuffix('.')}:{port}", {"no": names})
+    return bool(known) or any(entry == "*" or _holds(entry, host) for entry in entries)
 
 
 def _holds(network: str, host: str) -> bool:

@@ -10,9 +10,9 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from transom.config.hosted import Retry
 from transom.errors import AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta, noting
@@ -28,46 +28,30 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 """What a server refuses it does not count as tokens."""
 
 
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Patience with one provider.
+def wait_after(
+    attempt: int, error: ProviderError, policy: Retry, chance: Callable[[], float] = random.random
+) -> float | None:
+    """Seconds to wait after attempt number `attempt` failed; None where asking again is of no use.
 
-    Attributes:
-        attempts: how often it is asked at most, the first time included.
-        initial_delay: seconds before the second attempt.
-        max_delay: seconds that no wait exceeds which the server did not ask for.
-        factor: by which each wait exceeds the one before.
-        jitter: the part of a wait, 0 to 1, that is left to chance, so that many who failed together part.
-        max_retry_after: seconds that no wait exceeds which the server asked for.
+    Args:
+        attempt: from 1.
+        error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and a time
+            that is past shortens no wait.
+        policy: how often, and how long in between.
+        chance: 0 to 1.
     """
+    if not error.retryable or attempt >= policy.max_attempts:
+        return None
+    # In floats a large power would overflow; the cap is reached long before.
+    delay = min(policy.max_delay, policy.initial_delay * policy.backoff_factor ** min(attempt - 1, 64))
+    return max(delay * (1 - policy.jitter * chance()), _asked(error, policy) or 0.0)
 
-    attempts: int = 4
-    initial_delay: float = 0.5
-    max_delay: float = 30.0
-    factor: float = 2.0
-    jitter: float = 0.5
-    max_retry_after: float = 300.0
 
-    def wait(self, attempt: int, error: ProviderError, chance: Callable[[], float] = random.random) -> float | None:
-        """Seconds to wait after attempt number `attempt` failed; None where asking again is of no use.
-
-        Args:
-            attempt: from 1.
-            error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and a
-                time that is past shortens no wait.
-            chance: 0 to 1.
-        """
-        if not error.retryable or attempt >= self.attempts:
-            return None
-        # In floats a large power would overflow; the cap is reached long before.
-        delay = min(self.max_delay, self.initial_delay * self.factor ** min(attempt - 1, 64))
-        return max(delay * (1 - self.jitter * chance()), self.asked(error) or 0.0)
-
-    def asked(self, error: ProviderError) -> float | None:
-        """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is of no use."""
-        if not error.retryable or error.retry_after is None:
-            return None
-        return min(error.retry_after, self.max_retry_after)
+def _asked(error: ProviderError, policy: Retry) -> float | None:
+    """Seconds that the server asked to wait, up to the cap; None where it did not, or waiting is of no use."""
+    if not error.retryable or error.retry_after is None:
+        return None
+    return min(error.retry_after, policy.max_retry_after)
 
 
 class RetryingProvider:
@@ -79,9 +63,9 @@ class RetryingProvider:
         bucket: what may be asked of it; shared by all that ask the same server.
     """
 
-    def __init__(self, provider: Provider, policy: RetryPolicy | None = None, bucket: Bucket | None = None) -> None:
+    def __init__(self, provider: Provider, policy: Retry | None = None, bucket: Bucket | None = None) -> None:
         self._provider = provider
-        self.policy = policy or RetryPolicy()
+        self.policy = policy or Retry()
         self._bucket = bucket or Bucket(provider.name)
 
     @property
@@ -134,9 +118,9 @@ class RetryingProvider:
                     failed = error
                     span.fail(type(error).__name__)  # no word of the server's: it may quote what must stay here
             causes.append(failed)
-            again = self.policy.wait(len(causes), failed)
+            again = wait_after(len(causes), failed, self.policy)
             if again is None:
-                await self._hold(failed, self.policy.asked(failed))  # for those who ask after this one has given up
+                await self._hold(failed, _asked(failed, self.policy))  # for those who ask after this one has given up
                 raise with_causes(causes)
             wait = again
             told = (self.name, len(causes), type(failed).__name__, wait)

@@ -17,11 +17,11 @@ from transom.llm.shapes import Block, Request
 from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 SCHEMA_BLOCK = "answer_schema"
-REPAIR_BLOCK = "answer_repair"
 _MOST_COMPLAINTS = 5
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
-_WRONG = "Your last answer cannot be used:\n{}\nGive the whole answer again, as one JSON value and nothing else."
-_OLD = "Your last answer cannot be used: it does not follow what was asked for then. Give the whole answer again."
+_UNUSABLE = "Your last answer cannot be used:"
+_WRONG = f"{_UNUSABLE}\n{{}}\nGive the whole answer again, as one JSON value and nothing else."
+_OLD = f"{_UNUSABLE} it does not follow what was asked for then. Give the whole answer again."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ def in_words(request: Request) -> Request:
     """The request with the schema of its answer told in a block; as it is where it has none, or was told before."""
     if request.output is None or any(block.name == SCHEMA_BLOCK for block in request.window.blocks):
         return request
-    return _with_block(request, SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+    told = Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+    return replace(request, window=replace(request.window, blocks=(*request.window.blocks, told)))
 
 
 def is_mending_what_tools_found(request: Request) -> bool:
@@ -63,31 +64,16 @@ def is_mending_what_tools_found(request: Request) -> bool:
 
     Where none was, the answer may have been a call that went wrong; who must then answer makes something up.
     """
-    turns, last = request.window.turns, request.window.turns[-1] if request.window.turns else None
-    asked = isinstance(last, UserMessage) and last.text.startswith(_WRONG.partition("\n")[0])
-    if not asked and not any(block.name == REPAIR_BLOCK for block in request.window.blocks):
+    *before, last = request.window.turns or (None,)
+    if not isinstance(last, UserMessage) or not last.text.startswith(_UNUSABLE):
         return False
-    before = turns[:-1] if asked else turns
-    return isinstance(
-        next((one for one in reversed(before) if not isinstance(one, AssistantMessage)), None), ToolResults
-    )
+    others = [one for one in before if not isinstance(one, AssistantMessage)]
+    return bool(others) and isinstance(others[-1], ToolResults)
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
     """What a request takes of a window for the schema of its answer: servers that hold to one read it as well."""
     return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
-
-
-def mending(request: Request, bad: Reply, wrong: Sequence[Complaint]) -> Request:
-    """What asks for the repair of an answer.
-
-    Args:
-        request: what that answers.
-        bad: the answer.
-        wrong: with it; nothing where it was held to another schema than the request has now.
-    """
-    spoken = replace(request.window, turns=(*request.window.turns, AssistantMessage(bad.parts)))
-    return _with_block(replace(request, window=spoken), REPAIR_BLOCK, repair_text(wrong))
 
 
 def repair_text(wrong: Sequence[Complaint]) -> str:
@@ -97,11 +83,6 @@ def repair_text(wrong: Sequence[Complaint]) -> str:
         wrong: with it; nothing where it was held to another schema than there is now.
     """
     return _WRONG.format("\n".join(f"- {one.text}" for one in wrong)) if wrong else _OLD
-
-
-def _with_block(request: Request, name: str, text: str) -> Request:
-    window = request.window
-    return replace(request, window=replace(window, blocks=(*window.blocks, Block(name, text))))
 
 
 def complaints(reply: Reply, held: Check) -> list[Complaint]:

@@ -27,13 +27,9 @@ class Relation:
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """One thing that is remembered.
+    """One thing that is remembered; it is filtered by its metadata, related and read again by its id.
 
     Attributes:
-        id: by which it is related and read again.
-        content: the text.
-        metadata: what it is filtered by: feature, source, timestamp.
-        relationships: those that it stands in, in order.
         embedding: its vector, of length 1; None where no embedder was there.
         model: whose vector that is.
         egress: `local` where the text must not reach a remote provider.
@@ -85,11 +81,7 @@ def id_of(content: str, metadata: Mapping[str, Json]) -> str:
 
 
 def check_entry(entry_id: str | None, content: str) -> None:
-    """Refuse what cannot be kept.
-
-    Raises:
-        InputError: an empty content, an id that is no short line.
-    """
+    """Refuse what cannot be kept: an empty content, an id that is no short line."""
     if not content.strip():
         raise InputError("the content is empty", where="memory", hint="give the text that is to be remembered")
     if entry_id is not None and not (entry_id.isprintable() and 0 < len(entry_id.strip()) <= _LONGEST_ID):

@@ -24,12 +24,9 @@ _MOST_SHARING = 500
 
 @dataclass(frozen=True)
 class Hit:
-    """A text that was found.
+    """A text that was found: its number, its score from 0 to 1, comparable within one search, and its likeness.
 
-    Attributes:
-        item: the number it was put under.
-        score: from 0 to 1, comparable within one search.
-        likeness: cosine with the query; None where one of them has no vector.
+    The likeness is the cosine with the query; None where one of them has no vector.
     """
 
     item: int
@@ -51,13 +48,7 @@ def index_steps(name: str) -> tuple[str, ...]:
 
 
 class Index:
-    """The texts of one table, each under the number of its row.
-
-    Args:
-        tables: where its tables are; see `index_steps`.
-        name: of the index.
-        embedder: None: search is by words alone.
-    """
+    """The texts of one table, each under the number of its row. Without an embedder search is by words alone."""
 
     def __init__(self, tables: Tables, name: str, embedder: Embedder | None = None) -> None:
         self.embedder = embedder
@@ -93,11 +84,7 @@ class Index:
         return (rows[0][0], rows[0][1]) if rows else None
 
     def embed_missing(self, texts: str) -> int:
-        """Give a vector to each text that has none of this embedder's model; returns how many.
-
-        Args:
-            texts: a SELECT that yields number and text of all that are to have one.
-        """
+        """Give a vector to what a SELECT of numbers and texts yields and has none of this model; returns how many."""
         if self.embedder is None:
             return 0
         sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
@@ -132,18 +119,14 @@ class Index:
         """The best texts for a query, the best first; of equal ones the one with the smaller number.
 
         Args:
-            query: a text of any length.
-            limit: how many at most.
-            among: a SELECT that yields the numbers of the texts that may be found.
-            values: its parameters.
+            among, values: a SELECT that yields the numbers of the texts that may be found, and its parameters.
             vector: of the query, where it is known.
         """
         many = max(_FEWEST_CANDIDATES, 2 * limit)
         words = self._by_words(query, many, among, values)
         likeness: dict[int, float] = {}
-        if self._vectors and self.embedder and query.strip():
-            vector = vector or self.embed(query) or b""
-            likeness = self._vectors.near(vector, many, words, among, values)
+        if self._vectors and query.strip():
+            likeness = self._vectors.near(lambda: vector or self.embed(query) or b"", many, words, among, values)
         found = {*words, *(item for item, cosine in likeness.items() if cosine >= _LEAST_LIKE)}
         hits = [_hit(item, words.get(item, 0.0), likeness.get(item)) for item in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]

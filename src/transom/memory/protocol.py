@@ -28,8 +28,6 @@ class Memory(Protocol):
         """Remember a text; returns its id.
 
         Args:
-            content: the text.
-            metadata: JSON by name.
             key: its id; what stood under it is replaced. None: content and metadata make one, so that what is stored
                 twice stands once.
             egress: `local` where the text must not reach a remote provider.
@@ -44,8 +42,6 @@ class Memory(Protocol):
         """The entries that fit best, the best first. An empty query finds the newest.
 
         Args:
-            query: a text of any length.
-            limit: how many at most.
             filters: what the metadata must hold: a value, one of a list, or `{"from": a, "to": b}`, both inclusive and
                 either may lack. `{"feature": "F1", "timestamp": {"from": "2026-11-01"}}`.
         """

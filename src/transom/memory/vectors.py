@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """A copy in memory of all vectors of one model, brought up to date at each question.
-
-    Args:
-        tables: where they are kept.
-        name: of the index.
-        model: whose vectors; those of another one are passed over.
-    """
+    """A copy in memory of all vectors of one model in an index, brought up to date at each question."""
 
     def __init__(self, tables: Tables, name: str, model: str) -> None:
         self._tables = tables
@@ -33,16 +27,15 @@ class Vectors:
         self._last = 0
 
     def near(
-        self, query: bytes, many: int, also: Collection[int], among: str, values: Sequence[Value]
+        self, query: Callable[[], bytes], many: int, also: Collection[int], among: str, values: Sequence[Value]
     ) -> dict[int, float]:
         """Number -> cosine of the nearest texts, and of some more.
 
         Args:
-            query: of length 1, 32-bit floats.
+            query: makes its vector, of length 1, 32-bit floats; not called where nothing can be found.
             many: how many of the nearest.
             also: numbers of others that are asked for; those without a vector are left out.
-            among: a SELECT that yields the numbers of all that may be found.
-            values: its parameters.
+            among, values: a SELECT that yields the numbers of all that may be found, and its parameters.
         """
         import numpy as np  # noqa: PLC0415  slow to import
 
@@ -51,7 +44,7 @@ class Vectors:
             if self._rows is None:
                 return {}
             items = np.fromiter(self._places, np.int64, len(self._places))  # places were given out in order
-            cosines = self._rows[: len(items)] @ np.frombuffer(query, np.float32)
+            cosines = self._rows[: len(items)] @ np.frombuffer(query(), np.float32)
         tried = min(len(items), 4 * many)
         best: Any = np.argpartition(-cosines, tried - 1)[:tried]
         allowed = allowed_of(self._tables, items[best].tolist(), among, values)

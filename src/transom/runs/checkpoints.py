@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,12 +23,18 @@ from typing import Any, Literal
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
+from transom.runs.artifact import HOW_TO_WRITE
+from transom.runs.journal import RunState
 from transom.store import Record
 
 KEPT_HOURS = 24
 HOURLY = "hourly"
 FOR_PEOPLE = ("checkpoint_latest.json", HOURLY, "stage_outputs", "error_logs")
 """What lies in a run's folder beside its artifacts; unlike these it knows the time, so it differs from run to run."""
+SUCCESSES = frozenset({"done", "READY", "PASS", "FAIL"})
+"""How a run is closed that came to its end; a check whose answer is no did."""
+_STOPS = ("failed", "paused")
+LEAVES_FILES = frozenset({*_STOPS, "done", "closed"})
 
 
 @dataclass(frozen=True)
@@ -49,23 +55,14 @@ class Checkpoint:
     at: str
 
     @property
-    def hour(self) -> str:
-        return self.id.split("_")[0]
-
-    @property
     def file(self) -> str:
         """Its file below the run's folder."""
         hour, rest = self.id.split("_", 1)
         return f"{HOURLY}/{hour}/checkpoint_{rest}.json"
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            "checkpoint_id": self.id,
-            "position": self.position,
-            "stage": self.stage,
-            "attempt": self.attempt,
-            "at": self.at,
-        }
+        named: dict[str, Json] = {"checkpoint_id": self.id, "position": self.position, "stage": self.stage}
+        return {**named, "attempt": self.attempt, "at": self.at}
 
 
 @dataclass(frozen=True)
@@ -83,22 +80,18 @@ class Retention:
     on_success: bool = False
 
 
-def checkpoints(records: Iterable[Record]) -> list[Checkpoint]:
-    """The checkpoints of a run's stream, oldest first."""
-    found: list[Checkpoint] = []
+def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) -> list[Checkpoint]:
+    """The checkpoints of a run's stream, oldest first; those before it are known."""
+    found = [*before]
     for record in records:
         if record.kind == "done":
-            found.append(following(found, record))
+            data: Any = record.data
+            stamp = f"{datetime.fromisoformat(record.at).astimezone(UTC):%Y%m%d%H_%H%M%S}"
+            if found:
+                stamp = max(stamp, found[-1].id.rpartition("_")[0])
+            place = f"{stamp}_{len(found) + 1}"
+            found.append(Checkpoint(place, record.seq, data["stage"], data["attempt"], record.at))
     return found
-
-
-def following(before: list[Checkpoint], record: Record) -> Checkpoint:
-    """The checkpoint of a `done` record after those before it."""
-    data: Any = record.data
-    stamp = f"{datetime.fromisoformat(record.at).astimezone(UTC):%Y%m%d%H_%H%M%S}"
-    if before:
-        stamp = max(stamp, before[-1].id.rpartition("_")[0])
-    return Checkpoint(f"{stamp}_{len(before) + 1}", record.seq, data["stage"], data["attempt"], record.at)
 
 
 class CheckpointFiles:
@@ -107,11 +100,39 @@ class CheckpointFiles:
     def __init__(self, folder: Path, retention: Retention | None = None) -> None:
         self.folder = folder
         self.retention = retention or Retention()
+        self._points: list[Checkpoint] = []
+        self._stops: list[int] = []
+
+    def read(self, records: Sequence[Record]) -> None:
+        """Know of what a journal holds."""
+        self._points = checkpoints(records)
+        self._stops = [record.seq for record in records if record.kind in _STOPS]
+
+    def take(self, record: Record, state: RunState) -> None:
+        """Leave what follows from a record.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        data: Any = record.data
+        if record.kind in _STOPS:
+            self._stops += [] if record.seq in self._stops else [record.seq]
+            told = {key: data[key] for key in ("stage", "attempt", "error", "reason") if key in data}
+            self._write(f"error_logs/stop_{self._stops.index(record.seq) + 1}.json", told)
+        elif record.kind == "done":
+            if all(one.position != record.seq for one in self._points):
+                self._points = checkpoints([record], self._points)
+            point = next(one for one in self._points if one.position == record.seq)
+            if file := state.stage(point.stage).file:
+                self.put(point, self.folder / file, ",".join(by for by, _ in data["answered"]))
+        elif self.retention.on_success and data["status"] in SUCCESSES:
+            self._clear()
 
     def put(self, checkpoint: Checkpoint, path: Path, by: str) -> None:
         """Leave a checkpoint's files.
 
         Args:
+            checkpoint: the newest.
             path: what its stage left.
             by: who answered in the stage.
 
@@ -119,21 +140,12 @@ class CheckpointFiles:
             InputError: they cannot be written.
         """
         told = checkpoint.to_json() | {"by": by, "file": path.relative_to(self.folder).as_posix()}
-        text = pretty_json(told | {"output": _readable(path)})
+        whole = told | {"output": _readable(path)}
         if self.retention.policy != "latest":
-            self._write(self.folder / checkpoint.file, text)
-        self._write(self.folder / "stage_outputs" / f"{checkpoint.stage.replace('/', '_')}.json", text)
-        self._write(self.folder / "checkpoint_latest.json", pretty_json(told))
-        self.tidy(datetime.fromisoformat(checkpoint.at))
-
-    def put_stop(self, number: int, data: dict[str, Any]) -> None:
-        """Leave what stopped a stage.
-
-        Raises:
-            InputError: it cannot be written.
-        """
-        told: dict[str, Json] = {key: data[key] for key in ("stage", "attempt", "error", "reason") if key in data}
-        self._write(self.folder / "error_logs" / f"stop_{number}.json", pretty_json(told))
+            self._write(checkpoint.file, whole)
+        self._write(f"stage_outputs/{checkpoint.stage.replace('/', '_')}.json", whole)
+        self._write("checkpoint_latest.json", told)
+        self._tidy(datetime.fromisoformat(checkpoint.at))
 
     def put_iteration(self, number: int, told: Json) -> None:
         """Leave what was wrong with an attempt.
@@ -141,47 +153,43 @@ class CheckpointFiles:
         Raises:
             InputError: it cannot be written.
         """
-        self._write(self.folder / "error_logs" / f"iteration_{number}.json", pretty_json(told))
+        self._write(f"error_logs/iteration_{number}.json", told)
 
-    def tidy(self, now: datetime) -> None:
-        """Remove what retention does not keep."""
-        if self.retention.policy == "all":
+    def keep(self, retention: Retention) -> None:
+        """Another retention from now on, and of what is there."""
+        self.retention = retention
+        self._tidy(datetime.now(UTC))
+
+    def _tidy(self, now: datetime) -> None:
+        folder = self.folder / HOURLY
+        if self.retention.policy == "all" or not folder.is_dir():
             return
         if self.retention.policy == "latest":
-            self.clear()
+            self._clear()
+            return
         oldest = f"{now.astimezone(UTC) - timedelta(hours=KEPT_HOURS):%Y%m%d%H}"
-        for hour in self._hours():
+        for hour in [path for path in folder.iterdir() if path.name.isdigit()]:
             if hour.name < oldest:
                 shutil.rmtree(hour, ignore_errors=True)
                 continue
-            files = sorted(hour.glob("checkpoint_*.json"), key=_number)
+            files = sorted(hour.glob("checkpoint_*.json"), key=lambda path: int(path.stem.rpartition("_")[2]))
             for file in files[: max(0, len(files) - self.retention.per_hour)]:
                 file.unlink(missing_ok=True)
 
-    def clear(self) -> None:
-        """Remove every older attempt's file."""
+    def _clear(self) -> None:
         shutil.rmtree(self.folder / HOURLY, ignore_errors=True)
 
-    def _hours(self) -> list[Path]:
-        folder = self.folder / HOURLY
-        return [path for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
-
-    @staticmethod
-    def _write(path: Path, text: str) -> None:
+    def _write(self, name: str, told: Json) -> None:
+        path = self.folder / name
         half = path.with_name(f".{path.name}.half")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            half.write_bytes(text.encode("utf-8", "backslashreplace"))
+            half.write_bytes(pretty_json(told).encode("utf-8", "backslashreplace"))
             os.replace(half, path)  # noqa: PTH105  a reader sees the old one or the new one
         except OSError as error:
             with suppress(OSError):
                 half.unlink()
-            hint = "make room or choose another folder, then resume"
-            raise InputError(f"cannot write: {error.strerror}", where=str(path), hint=hint) from error
-
-
-def _number(path: Path) -> int:
-    return int(path.stem.rpartition("_")[2])
+            raise InputError(f"cannot write: {error.strerror}", where=str(path), hint=HOW_TO_WRITE) from error
 
 
 def _readable(path: Path) -> Json:

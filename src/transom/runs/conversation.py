@@ -64,6 +64,14 @@ def key_of(data: Any) -> ConversationKey:
     return ConversationKey(data["stage"], data["epoch"], data["conversation"])
 
 
+class Begun(NamedTuple):
+    """A call of a tool that must not be repeated, by its place."""
+
+    conversation: str
+    ordinal: int
+    call: int
+
+
 @dataclass
 class Spent:
     """What a conversation and all within it used, in the order of the journal."""
@@ -88,6 +96,7 @@ class Message:
         results: what came of its calls, by the ordinal of the reply and the number of the call.
         answer: None while there is none.
         end: how many turns there were with the answer.
+        rounds: replies that called tools.
         usage: what the conversation and all around it had used by then, from `spent` replies.
         error: what ended the last try instead: the name of a class, and its words.
         bad_from: the turn at which an answer stands that is to be repaired.
@@ -99,13 +108,13 @@ class Message:
     results: dict[int, dict[int, dict[str, Any]]] = field(default_factory=dict)
     answer: Reply | None = None
     end: int = 0
+    rounds: int = 0
     usage: Usage = field(default_factory=Usage)
     spent: int = 0
     error: tuple[str, str] | None = None
     bad_from: int | None = None
 
     def outcome(self, ordinal: int, call: int) -> dict[str, Any] | None:
-        """What came of a call; None where nothing did."""
         return self.results.get(ordinal, {}).get(call)
 
     @property
@@ -148,7 +157,6 @@ class Conversation:
         marks: what code said of the event that ends with so many turns.
         messages: of the program, oldest first.
         replies: how many model replies there ever were; the next one's ordinal.
-        rounds: replies to the last message that called tools.
         pending: the last reply while the results of its calls are not yet turns.
         begun: of its calls, how often each was begun.
         partial: an answer that paused.
@@ -156,13 +164,13 @@ class Conversation:
         sub: of a sub-conversation.
         found: sub-conversations whose finding was told here, with the turn of it.
         version: changes where turns were taken back.
+        spent: what the conversation and all around it used; shared by all within one root.
     """
 
     turns: list[Turn] = field(default_factory=list)
     marks: list[tuple[int, Mark]] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     replies: int = 0
-    rounds: int = 0
     pending: Reply | None = None
     begun: dict[int, int] = field(default_factory=dict)
     partial: Partial | None = None
@@ -170,6 +178,7 @@ class Conversation:
     sub: SubLink | None = None
     found: dict[str, int] = field(default_factory=dict)
     version: int = 0
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def open_message(self) -> Message | None:
@@ -179,21 +188,18 @@ class Conversation:
 
     def message_of(self, ordinal: int) -> Message | None:
         """The message whose reply that is; None where it does not count any more."""
-        return next((one for one in reversed(self.messages) if ordinal in one.replies), None)
+        for one in reversed(self.messages):  # nearly always the last one
+            if ordinal in one.replies:
+                return one
+        return None
 
     @property
     def results(self) -> dict[int, dict[str, Any]]:
         """What came of the calls of the pending reply, by number."""
         return {} if self.pending is None else self.messages[-1].results.get(self.replies - 1, {})
 
-    def apply(self, kind: str, data: dict[str, Any], spent: Spent) -> None:
-        """Take in one event.
-
-        Args:
-            kind: of the event.
-            data: of the event.
-            spent: what the conversation's root used, this event included.
-        """
+    def apply(self, kind: str, data: dict[str, Any]) -> None:
+        """Take in one event."""
         match kind:
             case "conversation_opened":
                 self.sub = SubLink(data["parent"], data["purpose"])
@@ -201,7 +207,7 @@ class Conversation:
             case "user_message":
                 self._apply_message(data)
             case "model_reply":
-                self._apply_reply(data, spent)
+                self._apply_reply(data)
             case "tool_started":
                 self.begun[data["call"]] = self.begun.get(data["call"], 0) + 1
             case "tool_result":
@@ -236,7 +242,7 @@ class Conversation:
             if mark := outcome.get("mark"):
                 self.marks.append((len(self.turns), Mark.from_json(mark)))
         self.pending = None
-        self.rounds += 1
+        self.messages[-1].rounds += 1
 
     def _apply_message(self, data: dict[str, Any]) -> None:
         self.settle()
@@ -245,16 +251,16 @@ class Conversation:
         self.partial = None
         if "fingerprint" in data:
             self.messages.append(Message(data, len(self.turns)))
-            self.rounds = 0
         if "sub" in data:
             self.found[data["sub"]] = len(self.turns)
         if data["text"] is not None:
             self.turns.append(UserMessage(data["text"], data.get("egress", "any")))
         self._mark_egress(data)
 
-    def _apply_reply(self, data: dict[str, Any], spent: Spent) -> None:
+    def _apply_reply(self, data: dict[str, Any]) -> None:
         self.settle()
         reply, message, status = reply_from_json(data["reply"]), self.messages[-1], data.get("status")
+        self.spent.add(reply.by, reply.usage)
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1
         self._mark_egress(data["reply"])
@@ -276,10 +282,10 @@ class Conversation:
         elif reply.calls and reply.stop != "length":
             self.pending, self.begun = reply, {}
         else:
-            self._apply_answer(message, reply, spent)
+            self._apply_answer(message, reply)
 
-    def _apply_answer(self, message: Message, reply: Reply, spent: Spent) -> None:
-        message.answer, message.usage, message.spent = reply, spent.usage, len(spent.replies)
+    def _apply_answer(self, message: Message, reply: Reply) -> None:
+        message.answer, message.usage, message.spent = reply, self.spent.usage, len(self.spent.replies)
         message.bad_from = None
         if message.text is not None:  # what is asked with blocks alone is answered beside the conversation
             self.turns.append(AssistantMessage(reply.parts))
@@ -297,7 +303,6 @@ class Conversation:
         del self.messages[data["to"] :]
         self._cut(data["turns"])
         self.pending = self.partial = None
-        self.rounds = 0
         self.sub = self.sub and self.sub._replace(closed=None)
 
     def _cut(self, turns: int) -> None:
@@ -313,11 +318,3 @@ class Conversation:
 
 def _not_run(call: ToolCall, what: str) -> ToolResult:
     return ToolResult(call.id, call.name, f'{{"error": "{what}"}}', is_error=True, trust="ours")
-
-
-class Begun(NamedTuple):
-    """A call of a tool that must not be repeated, by its place."""
-
-    conversation: str
-    ordinal: int
-    call: int

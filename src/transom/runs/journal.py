@@ -86,12 +86,17 @@ class RunState:
         return self.stages.setdefault(name, StageHistory())
 
     def conversation(self, key: ConversationKey) -> Conversation:
-        """The conversation of that key; an empty one is kept where there was none."""
+        """The conversation of that key; an empty one where there was none."""
         try:
             return self.conversations[key]
         except KeyError:
-            found = self.conversations[key] = Conversation()
+            found = self.conversations[key] = Conversation(spent=self.spent.setdefault(key.root, Spent()))
             return found
+
+    @property
+    def replies(self) -> list[tuple[str, Usage]]:
+        """Who gave each reply, and what it took."""
+        return [reply for spent in self.spent.values() for reply in spent.replies]
 
     def within(self, key: ConversationKey) -> dict[ConversationKey, Conversation]:
         """The sub-conversations that were opened in a conversation, also those of sub-conversations."""
@@ -154,24 +159,18 @@ def _apply_flow(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:
     """An event of a conversation."""
-    key = key_of(data)
-    root = key.root
-    spent = state.spent.get(root)
-    if spent is None:
-        spent = state.spent[root] = Spent()
-    if kind == "model_reply":
-        spent.add(data["reply"]["by"], Usage(**data["reply"]["usage"]))
-        if state.waiting:
-            state.waiting = without_conversation(state.waiting, data)
-    elif kind == "tool_result":
-        if state.waiting:
-            state.waiting = without_call(state.waiting, data)
+    key: Any = data["stage"], data["epoch"], data["conversation"]  # made by itself for each of many events
+    conversation = state.conversations.get(key) or state.conversation(ConversationKey(*key))
+    if kind == "model_reply" and state.waiting:
+        state.waiting = without_conversation(state.waiting, data)
+    elif kind == "tool_result" and state.waiting:
+        state.waiting = without_call(state.waiting, data)
     elif kind == "tool_started" and data.get("mark"):
-        begun = state.once.setdefault((key.stage, key.epoch, data["mark"]), [])
+        begun = state.once.setdefault((key[0], key[1], data["mark"]), [])
         if data.get("settles"):  # a person knows of those before, but for those that still wait
-            begun[:] = [one for one in begun if _waits(state, key, one)]
-        begun.append(Begun(key.conversation, data["ordinal"], data["call"]))
-    state.conversation(key).apply(kind, data, spent)
+            begun[:] = [one for one in begun if _waits(state, key_of(data), one)]
+        begun.append(Begun(key[2], data["ordinal"], data["call"]))
+    conversation.apply(kind, data)
 
 
 def _waits(state: RunState, key: ConversationKey, begun: Begun) -> bool:

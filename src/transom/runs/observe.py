@@ -53,7 +53,7 @@ def of_request(request: Request, place: str, conversation: str) -> dict[str, Any
     }
 
 
-def of_reply(reply: Reply, *, replayed: bool) -> dict[str, Any]:
+def of_reply(reply: Reply) -> dict[str, Any]:
     """What a reply adds."""
     usage = reply.usage
     return {
@@ -64,7 +64,7 @@ def of_reply(reply: Reply, *, replayed: bool) -> dict[str, Any]:
         keys.TOTAL_TOKENS: usage.input_tokens + usage.output_tokens,
         keys.CACHE_READ_TOKENS: usage.cached_tokens,
         keys.CACHE_CREATION_TOKENS: usage.cache_write_tokens,
-        keys.REPLAYED: replayed,
+        keys.REPLAYED: False,
     }
 
 

@@ -10,11 +10,16 @@ changed   edited     wait for a person: keep or redo
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
 
-from transom.canonical import Json
-from transom.llm import AnsweredFrom, Usage
+from transom.canonical import Json, digest
+from transom.llm import AnsweredFrom, Chain, Role, Usage
+from transom.runs.artifact import A_PERSON, File, input_digest, set_aside
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,6 @@ class Attempt:
     deletions: int
 
     def to_json(self) -> dict[str, Json]:
-        """As the journal keeps it."""
         return {"attempt": self.number, "fingerprint": self.fingerprint, "deletions": self.deletions}
 
 
@@ -44,11 +48,6 @@ class Done:
     output: str
     answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
     usage: Usage
-
-    @property
-    def by(self) -> str:
-        """Who answered in it; empty where nobody was asked."""
-        return ",".join(by for by, _ in self.answered)
 
 
 @dataclass
@@ -87,7 +86,7 @@ class Plan:
 
 
 def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: str | None, answer: str | None) -> Plan:
-    """Decide.
+    """What is to be done with a stage.
 
     Args:
         history: what the journal says of the stage.
@@ -115,3 +114,58 @@ def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: 
     if answer == "keep":
         return Plan("keep", deletions, edited=found)
     return Plan("run" if answer == "redo" else "ask", deletions, edited=found)
+
+
+@dataclass(frozen=True)
+class Step(Generic[T]):
+    """One stage of a walk.
+
+    Attributes:
+        name: its unique path in the run.
+        fn: what does it.
+        inputs: what it is given, and all that it reads.
+        out: how its value is kept.
+        path: where.
+        fingerprint: the same as long as it would do the same.
+    """
+
+    name: str
+    fn: Callable[..., Awaitable[T]]
+    inputs: tuple[object, ...]
+    out: File[T]
+    path: Path
+    fingerprint: str
+
+    def plan(self, history: StageHistory, decisions: Mapping[tuple[str, str, str], str], chain: Chain) -> Plan:
+        """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
+        found = digest(self.path.read_bytes()) if self.path.is_file() else None
+        is_current = history.done is None or all(chain.is_current(by, sources) for by, sources in history.done.answered)
+        answer = decisions.get((self.name, self.fingerprint, found or ""))
+        return decide(history, fingerprint=self.fingerprint, is_current=is_current, found=found, answer=answer)
+
+    def author(self, done: Done | None, plan: Plan) -> tuple[str, Usage]:
+        """Whose its value is, and what it took."""
+        if plan.action != "run" and plan.edited:
+            return A_PERSON, Usage()
+        return (",".join(by for by, _ in done.answered), done.usage) if done else ("", Usage())
+
+    def done(
+        self, attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
+    ) -> dict[str, Any]:
+        """The record of its end."""
+        pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
+        told = {"output": output, "answered": pairs, "usage": usage.to_json()}
+        return {"stage": self.name, **attempt.to_json(), **told}
+
+    def spare_edit(self, history: StageHistory, data: bytes) -> Path | None:
+        """Keep its file aside, where no attempt wrote it and `data` is to take its place; where that is."""
+        if not self.path.is_file():
+            return None
+        found = digest(self.path.read_bytes())
+        return set_aside(self.path) if found != digest(data) and found not in history.outputs else None
+
+
+def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
+    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped version."""
+    roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
+    return digest({"inputs": [input_digest(value) for value in inputs], "roles": roles, "version": version})

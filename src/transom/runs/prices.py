@@ -1,9 +1,10 @@
-"""What models cost: dated data, which a user can lay a list of their own over."""
+"""What models cost: dated data, which a user can lay a list of their own over; and what runs may spend."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transom.errors import InputError
+from transom.errors import CapReached, InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import Provider, Usage
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
+_NO_MODEL = frozenset({"rules", "replay", "scripted"})
+"""Who has no model behind it, also in a journal of earlier commands that had others in their chain."""
 _DAY = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
 _HOW_TO_PRICE = (
     "write `models: {{{name}: {{input: USD, output: USD}}}}`, per million tokens, into a list of your own and name it "
@@ -126,3 +129,73 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
     if found and found.metrics.price is None:
         found.metrics.price = price_by(Prices.load(prices))
     return found
+
+
+def cost_of(
+    by: str, usage: Usage, price: Callable[[Usage, str], float | None], free: frozenset[str] = frozenset()
+) -> float | None:
+    """What a reply cost, in US dollars; None where nobody knows.
+
+    Args:
+        by: who gave it.
+        usage: what it took.
+        price: what that costs; None where nobody knows.
+        free: who costs nothing.
+    """
+    if by in free:
+        return 0.0
+    cost = price(usage, by)
+    return 0.0 if cost is None and by in _NO_MODEL else cost
+
+
+@dataclass
+class Spending:
+    """What the runs of one command, or of one program, cost, and may.
+
+    Replies that a journal has count as what they cost when they were given. A call that is under way when the cap is
+    reached is let come to its end, so the last one may go beyond it.
+
+    Attributes:
+        limit: US dollars.
+        price: what a reply cost, by its usage and who gave it; None where nobody knows.
+        free: who costs nothing: providers on this machine.
+        usd: spent so far.
+        unpriced: who gave a reply of which nobody knows what it cost; "" while there is none.
+    """
+
+    limit: float
+    price: Callable[[Usage, str], float | None]
+    free: frozenset[str] = field(default_factory=frozenset)
+    usd: float = 0.0
+    unpriced: str = ""
+    _runs: set[str] = field(default_factory=set)
+
+    def add(self, by: str, usage: Usage) -> None:
+        """A reply came."""
+        cost = cost_of(by, usage, self.price, self.free)
+        self.usd += cost or 0.0
+        self.unpriced = by if cost is None else self.unpriced
+
+    def take_in(self, run_id: str, replies: Iterable[tuple[str, Usage]]) -> None:
+        """Add the replies that a run's journal holds when it is opened; once, however often that is."""
+        for by, usage in () if run_id in self._runs else replies:
+            self.add(by, usage)
+        self._runs.add(run_id)
+
+    def check(self) -> None:
+        """Refuse to ask where nothing is left.
+
+        Raises:
+            CapReached: the cap is reached.
+            InputError: what was spent cannot be told.
+        """
+        if self.unpriced:
+            raise unpriced(self.unpriced)
+        if self.usd >= self.limit:
+            raise CapReached("usd", self.limit, self.usd)
+
+
+def unpriced(by: str) -> InputError:
+    """A cap in dollars cannot hold, since nobody knows what a reply of that model cost."""
+    hint = "give its price in a list of your own (paths.prices), or go on without the cap"
+    return InputError("nobody knows what its reply cost, so a cap cannot hold", where=by, hint=hint)

@@ -1,41 +1,35 @@
-"""What a run waits for: a person's word about a stage's file or a tool call, or an answer to a question."""
+"""What a run waits for, a person's word about a stage's file or a tool call, or an answer; and what a person says."""
 
 from __future__ import annotations
 
+import getpass
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, Self, TypeAlias
 
-from transom.canonical import canonical_json, digest
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from transom.canonical import Json, canonical_json, digest
 from transom.errors import InputError
 from transom.llm import ToolCall
 from transom.llm.turns import Egress
 
 Choice: TypeAlias = dict[str, Any]
-"""`{stage, fingerprint, edited, file}` of a stage's file, which is a path below the folder of the run; of a tool call
-`{kind, stage, fingerprint, edited, tool, arguments, key, egress?}`, with the `key` that its outcome is journaled under.
+"""What waits, as a `paused` record has it: always `stage`, `fingerprint` and `edited`, and
+
+    of a stage's file   file: its path below the folder of the run
+    of a tool call      kind (`approval` or `begun`), tool, arguments, key: of its outcome in the journal, egress?
+    of a question       kind (`question`), prompt, options
 """
 Slot: TypeAlias = tuple[str, str]
-"""A stage, and the fingerprint of a call; "" for the stage's file."""
+"""A stage, and the fingerprint of a call or question; "" for the stage's file."""
 
-APPROVAL, BEGUN = "approval", "begun"
+APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
 _SHORT = 8  # digits of a fingerprint that a person is shown and types
 _HANDED_ON = re.compile(r"/\d")  # what a call handed on; what a program opens is named `/sub`, and lasts
 _CUT = 500  # characters of arguments in an error
-
-
-class Wanted(NamedTuple):
-    """A tool call of a conversation.
-
-    Attributes:
-        call: what is asked for.
-        egress: of the conversation. Arguments made of local text stand in the journal, and are shown where a person
-            looks at the run; in no error.
-    """
-
-    call: ToolCall
-    egress: Egress = "any"
 
 
 def slot(choice: Choice) -> Slot:
@@ -43,16 +37,17 @@ def slot(choice: Choice) -> Slot:
     return choice["stage"], "" if "file" in choice else choice["fingerprint"]
 
 
-def of_call(kind: str, key: dict[str, object], wanted: Wanted, fingerprint: str) -> Choice:
+def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any") -> Choice:
     """The choice that a run pauses with for a tool call.
 
     Args:
         kind: `approval`: whether it is to be carried out; `begun`: whether it was, or is to be done again.
-        key: see `Stage.called`.
-        wanted: the call.
+        key: of its outcome in the journal.
+        call: what is asked for.
         fingerprint: of the question.
+        egress: of the conversation. Arguments made of local text stand in the journal, and are shown where a person
+            looks at the run; in no error.
     """
-    call, egress = wanted.call, wanted.egress
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress != "any" else told
@@ -73,10 +68,12 @@ def without_conversation(waiting: dict[Slot, Choice], data: dict[str, Any]) -> d
 
 
 def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
-    if any(key[name] != reply[name] for name in ("stage", "epoch")):
-        return False
     name, of = key["conversation"], reply["conversation"]
-    return name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None)
+    here = (key["stage"], key["epoch"]) == (reply["stage"], reply["epoch"])
+    return here and (name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None))
+
+
+# -- what a person is told --------------------------------------------------------------------------------------------
 
 
 def short(choice: Choice) -> str:
@@ -86,11 +83,9 @@ def short(choice: Choice) -> str:
 
 def in_full(choice: Choice) -> str:
     """What waits, for whoever decides: a call with all its arguments, or the stage whose file it is."""
-    if "file" in choice:
-        return str(choice["stage"])
-    if "prompt" in choice:
-        return str(choice["prompt"])
-    return f"{choice['tool']}({choice['arguments']})" if "tool" in choice else "a call that was begun"
+    if "tool" in choice:
+        return f"{choice['tool']}({choice['arguments']})"
+    return str(choice["stage"] if "file" in choice else choice["prompt"])
 
 
 def cut(choice: Choice) -> str:
@@ -113,6 +108,12 @@ def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
     return first, second, f"its arguments are {choice['arguments']}"
 
 
+def how_to_answer_file(run_id: str, choice: Choice, waiting: Mapping[Slot, Choice]) -> str:
+    """The commands for a stage's file; with the stage where something else waits, too."""
+    which = f" --question {choice['stage']}" if set(waiting) - {slot(choice)} else ""
+    return f"say which counts: transom answer {run_id} keep{which}, or transom answer {run_id} redo{which}"
+
+
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
     """The one choice that a person means.
 
@@ -124,17 +125,14 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
     Raises:
         InputError: there is none, or there are several: never is one taken for another.
     """
-    if question is None:
-        fitting = list(waiting.values())
-    else:
-        fitting = [one for at, one in waiting.items() if at[0] == question]
-        if not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
-            fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
+    fitting = [one for at, one in waiting.items() if question is None or at[0] == question]
+    if question and not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
+        fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
         raise _several(run_id, fitting)
-    asked = f"question {question} of run {run_id}" if question and waiting else f"run {run_id}"
+    asked = f"question {question} of run {run_id}" if question else f"run {run_id}"
     raise InputError(f"{asked} waits for no answer", hint=f"see: transom runs show {run_id}")
 
 
@@ -151,7 +149,7 @@ def _several(run_id: str, fitting: list[Choice]) -> InputError:
     return InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)
 
 
-QUESTION = "question"
+# -- questions of a program -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -188,24 +186,23 @@ class Question:
         """Changes with every part of it: an answer is for the question as it was asked."""
         return digest([QUESTION, self.name, self.prompt, list(self.options)])
 
-    def to_choice(self) -> dict[str, Any]:
+    def to_choice(self) -> Choice:
         """As it waits in the journal."""
         told = {"kind": QUESTION, "stage": self.name, "fingerprint": self.fingerprint, "edited": ""}
         return {**told, "prompt": self.prompt, "options": list(self.options)}
 
     def how_to_answer(self, run_id: str) -> str:
         """The command, with the options where there are some."""
-        options = "; ".join(f"{number}: {option}" for number, option in enumerate(self.options, 1))
-        words = f"--choose N, where {options}" if options else '"YOUR WORDS"'
-        return f"transom answer {run_id} --question {self.fingerprint[:8]} {words}"
+        words = f"--choose N, where {_numbered(self.options)}" if self.options else '"YOUR WORDS"'
+        return f"transom answer {run_id} --question {self.fingerprint[:_SHORT]} {words}"
 
 
-def read_answer(options: Sequence[str], text: str, where: str) -> str:
-    """What a person's text answers: an option by its words or its number, or the text where there are no options.
+def _numbered(options: Sequence[str]) -> str:
+    return "; ".join(f"{number}: {option}" for number, option in enumerate(options, 1))
 
-    Raises:
-        InputError: the text is blank or none of the options.
-    """
+
+def _read_answer(options: Sequence[str], text: str, where: str) -> str:
+    """What a person's text answers: an option by its words or its number, or the text where there are no options."""
     text = text.strip()
     if not text:
         raise InputError("the answer is empty", where=where, hint="write what you answer")
@@ -214,12 +211,121 @@ def read_answer(options: Sequence[str], text: str, where: str) -> str:
     if text.isdecimal() and 1 <= int(text) <= len(options):
         return options[int(text) - 1]
     same = [option for option in options if option.casefold() == text.casefold()]
-    if len(same) == 1:
-        return same[0]
-    listed = "; ".join(f"{number}: {option}" for number, option in enumerate(options, 1))
-    raise InputError(f"{text!r} is none of the options", where=where, hint=f"say one of {listed}")
+    if len(same) != 1:
+        raise InputError(f"{text!r} is none of the options", where=where, hint=f"say one of {_numbered(options)}")
+    return same[0]
 
 
-def is_reworded(waiting: dict[Any, dict[str, Any]], question: Question) -> bool:
-    """Whether another wording of this question waits, which nobody needs to answer any more."""
-    return any(one["stage"] == question.name and one["fingerprint"] != question.fingerprint for one in waiting.values())
+# -- leave for tool calls ---------------------------------------------------------------------------------------------
+
+
+class Approval(BaseModel):
+    """What a person says to one tool call; `ApprovalRequest.approve` and `.refuse` make it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fingerprint: str
+    decision: Literal["approve", "refuse"]
+    by: str = Field(min_length=1)
+    reason: str = ""
+
+    def to_record(self, stage: str) -> dict[str, Json]:
+        """The journal's `decided` record."""
+        told: dict[str, Json] = {"stage": stage, "fingerprint": self.fingerprint, "edited": ""}
+        return {**told, "answer": self.decision, "approval": self.model_dump(mode="json")}
+
+
+class ApprovalRequest(BaseModel):
+    """One tool call that waits for a person. It says all that a decision needs, and survives JSON.
+
+    Attributes:
+        place: digest of where in the run the call stands.
+        fingerprint: digest of all the rest, so that an answer counts for what was shown and for nothing else.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)  # arguments may be local
+
+    run_id: str
+    stage: str
+    tool: str
+    arguments: Json
+    place: str
+    fingerprint: str
+
+    @staticmethod
+    def of(run_id: str, key: Mapping[str, object], call: ToolCall) -> ApprovalRequest:
+        """What is asked about a call; the same call elsewhere in the run is a question of its own."""
+        shown = {"run_id": run_id, "stage": key["stage"], "tool": call.name, "arguments": call.arguments}
+        shown["place"] = digest(["approval", key])
+        return ApprovalRequest.model_validate({**shown, "fingerprint": digest([*shown.values()])})
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.fingerprint != digest([self.run_id, self.stage, self.tool, self.arguments, self.place]):
+            raise ValueError("the question was changed after it was asked; ask the run again")
+        return self
+
+    def approve(self, by: str, reason: str = "") -> Approval:
+        """Leave to carry it out, once."""
+        return Approval(fingerprint=self.fingerprint, decision="approve", by=by, reason=reason)
+
+    def refuse(self, by: str, reason: str = "") -> Approval:
+        """The model is told the reason and goes on without the call."""
+        return Approval(fingerprint=self.fingerprint, decision="refuse", by=by, reason=reason)
+
+
+def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], approvals: Mapping[str, Any]) -> str:
+    """Hold an answer against what a run waits for; returns the stage in which it was asked.
+
+    Args:
+        approval: the answer.
+        waiting: what a person has to say.
+        approvals: what a person said before, by fingerprint.
+
+    Raises:
+        InputError: nothing like it was asked in this run, or it has another answer already.
+    """
+    before = approvals.get(approval.fingerprint)
+    if before and before["decision"] != approval.decision:
+        raise InputError(f"{before['by']} said {before['decision']} to it already", hint="that answer counts")
+    stage = next((stage for stage, asked in waiting if asked == approval.fingerprint), None)
+    if stage is None and before is None:
+        raise InputError("no call of this run waits for that answer", hint="answer what ApprovalNeeded.request says")
+    return stage or ""
+
+
+def answered(
+    choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = "", *, by: str = ""
+) -> dict[str, Any]:
+    """The journal's `decided` record for a person's answer, for the file as it lies there now.
+
+    Raises:
+        InputError: the answer does not fit what is waited for.
+    """
+    kind = choice.get("kind")
+    if kind == APPROVAL:
+        if answer not in ("approve", "refuse"):
+            what = f"{answer!r} does not say whether {cut(choice)} is to be carried out"
+            raise InputError(what, hint="say approve or refuse")
+        told = {"fingerprint": choice["fingerprint"], "decision": answer, "by": by or _somebody(), "reason": reason}
+        return Approval.model_validate(told).to_record(choice["stage"])
+    kept = {name: choice[name] for name in ("stage", "fingerprint", "edited")}
+    if kind == QUESTION:
+        text = _read_answer(choice["options"], answer, choice["stage"])
+        return {**kept, "answer": text, "person": {"text": text, "by": by, "reason": reason}}
+    if answer not in ("keep", "redo"):
+        raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
+    if "file" not in choice:
+        return {**kept, "answer": answer}
+    path = folder / choice["file"]
+    found = digest(path.read_bytes()) if path.is_file() else kept["edited"]  # gone: the next walk makes it anew
+    if found != kept["edited"]:
+        progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
+    return {**choice, "edited": found, "answer": answer}
+
+
+def _somebody() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        return "a person"

@@ -16,57 +16,38 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
-from transom.context import WindowBudget
 from transom.errors import CapReached, Paused, RunError, TransomError
-from transom.llm import AnsweredFrom, Chain, Role, Usage
-from transom.llm.deltas import OnDelta
-from transom.runs.approvals import answered
-from transom.runs.artifact import Artifact, File, epoch_of, lineage_of
-from transom.runs.checkpoints import Retention
-from transom.runs.event_log import EventLog
-from transom.runs.journal import VERSION, RunState
-from transom.runs.lease import RunLease, RunLock
-from transom.runs.mapping import MapResult, map_items, stage_names
-from transom.runs.plan import Attempt, Plan
-from transom.runs.questions import Choice, PersonAnswer, Question, chosen, is_reworded
-from transom.runs.spending import Spending
+from transom.llm import Chain, Role, Usage
+from transom.runs.artifact import Artifact, File, epoch_of, lineage_of, write_file
+from transom.runs.event_log import Host
+from transom.runs.journal import VERSION
+from transom.runs.plan import Attempt, Plan, Step, fingerprint
+from transom.runs.questions import Choice, PersonAnswer, Question, answered, chosen, how_to_answer_file
 from transom.runs.stage import KEPT, Named, Stage, checked
-from transom.runs.step import Step, cause, fingerprint, pause_at_cap, pause_for_choice, pause_for_time
-from transom.runs.tool_call import in_stage, refuse_in_tool_call
-from transom.runs.workspace import Workspace, run_key, trace_id
-from transom.runs.written import write_file
-from transom.store import Record, Store
+from transom.runs.tool_calls import in_stage, refuse_in_tool_call
+from transom.runs.walk import MapResult, map_items, stage_names
+from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
+from transom.store import Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
 
 T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741  an item
 
-STAGE_SECONDS = 300.0
 RUNS = "runs"
 _ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two may ever share a journal or a trace
 
 
-class Run:
+class Run(Host):
     """A journaled walk through stages. Open it with `Run.open`, as an async context manager."""
 
     def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
-        self.id = run_id
-        self.folder = folder
         self.workspace = workspace
-        self.store = store
-        self.chain = chain
-        self.stage_seconds = STAGE_SECONDS
-        self.log_calls = True
-        self.on_delta: OnDelta | None = None
-        self.budget = WindowBudget(open=True)
-        self.spending: Spending | None = None
-        self._kept: Stage | None = None
-        self._lock = RunLock(workspace.state_dir / "locks", run_id)
-        self._log = EventLog(store, f"run/{run_id}", folder)
-        self.state: RunState = self._log.state
+        lock = RunLock(workspace.state_dir / "locks", run_id)
         redact = Redactor(secrets=chain.secrets)
-        self.telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
-        self._lease = RunLease(run_id, self.telemetry.close, self._lock.release)
+        telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
+        self._lease = RunLease(run_id, telemetry.close, lock.release)
+        self._kept: Stage | None = None
+        super().__init__(run_id, folder, store, chain, telemetry)
 
     @staticmethod
     async def open(
@@ -131,39 +112,6 @@ class Run:
         self._lease.close()
 
     @property
-    def progress(self) -> Callable[[str], None]:
-        """Is told, for people, how far the run is."""
-        return self._log.tell
-
-    @progress.setter
-    def progress(self, tell: Callable[[str], None]) -> None:
-        self._log.tell = tell
-
-    async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
-        """Append to the journal and take it into the state; `sync`: whether it survives power loss."""
-        await self._log.append(kind, data, sync=sync)
-
-    def append_soon(self, kind: str, data: dict[str, Any]) -> None:
-        """Append without waiting (see `EventLog.append_soon`)."""
-        self._log.append_soon(kind, data)
-
-    async def settle(self) -> None:
-        """Wait until all that was appended is in the journal."""
-        await self._log.settle()
-
-    def keep(self, retention: Retention) -> None:
-        """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
-        self._log.keep(retention)
-
-    def leave_iteration(self, number: int, told: Json) -> None:
-        """Leave in the run's folder, for people alone, what was wrong with attempt `number` (from 1) of a loop."""
-        self._log.leave_iteration(number, told)
-
-    def records(self) -> list[Record]:
-        """The journal, oldest first."""
-        return list(self.store.read(f"run/{self.id}"))
-
-    @property
     def kept(self) -> Stage:
         """Where the conversations live that the run itself keeps, beside its stages."""
         if self._kept is None:
@@ -177,6 +125,8 @@ class Run:
             InputError: it is no name, or one that stands for something else.
         """
         return Named(self.kept, checked(name, self.id))
+
+    # -- stages -------------------------------------------------------------------------------------------------------
 
     async def stage(
         self,
@@ -211,7 +161,8 @@ class Run:
         self._lease.claim(name, path)
         step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
         with self._lease.working():
-            return await self._walk(step, step.plan(self.state, self.chain) if reuse else Plan("run"))
+            plan = step.plan(self.state.stage(name), self.state.decisions, self.chain) if reuse else Plan("run")
+            return await self._walk(step, plan)
 
     async def map(
         self,
@@ -244,39 +195,18 @@ class Run:
         Raises:
             RunError: two items have one key.
         """
-        keys = [key(item) for item in items]
-        names = stage_names(name, keys)
+        known = [key(item) for item in items]
+        names = stage_names(name, known)
 
         def run_one(index: int) -> Awaitable[Artifact[T]]:
             return self.stage(names[index], fn, items[index], *inputs, out=out, uses=uses, version=version)
 
-        return await map_items(items, keys, run_one, limit)
-
-    async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
-        """Ask a person; once answered, the same question is answered from the journal.
-
-        Args:
-            name: of the question, unique in the run.
-            prompt: one sentence.
-            options: what may be answered; any text where there are none.
-
-        Raises:
-            Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume` goes on.
-            RunError: a tool handler of the run calls this.
-        """
-        refuse_in_tool_call(self, name, "ask a person in its own run")
-        question = Question(name, prompt, tuple(options))
-        if answer := self.state.answers.get(question.fingerprint):
-            return PersonAnswer(**answer)
-        if is_reworded(self.state.waiting, question):
-            await self.append("settled", {"stage": name})
-        await self.append("paused", {"stage": "", "reason": prompt, "choice": question.to_choice()})
-        raise Paused(prompt, run_id=self.id, hint=f"answer with: {question.how_to_answer(self.id)}")
+        return await map_items(known, run_one, limit)
 
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
         if plan.action == "ask":
-            await pause_for_choice(self, step, plan)
+            raise await self._pause_for_choice(step, plan)
         if any(stage == name for stage, _ in self.state.waiting):
             await self.append("settled", {"stage": name})
         epoch = epoch_of(plan.deletions, inputs)
@@ -284,7 +214,7 @@ class Run:
         with self.telemetry.span(f"stage {name}", **attributes):
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
         edited = "" if plan.action == "run" else plan.edited
-        by, usage = step.author(self.state, plan)
+        by, usage = step.author(self.state.stage(name).done, plan)
         return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
 
     async def _reuse(self, step: Step[T], plan: Plan) -> T:
@@ -293,7 +223,7 @@ class Run:
         done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
             kept = Attempt(done.attempt.number, step.fingerprint, plan.deletions)
-            await self._append_done(step, kept, done.output, {}, Usage())
+            await self.append("done", step.done(kept, done.output, {}, Usage()))
         return value
 
     async def _attempt(self, step: Step[T], plan: Plan, epoch: str) -> T:
@@ -315,12 +245,12 @@ class Run:
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
         if stage.memoise:
-            await self._append_done(step, attempt, digest(data), stage.answered, stage.usage)
+            await self.append("done", step.done(attempt, digest(data), stage.answered, stage.usage))
         else:
             failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
             await self.append("failed", failed)
         if time.monotonic() - began > self.stage_seconds:
-            await pause_for_time(self, stage.name)  # work that never awaited: it is kept, but the limit holds
+            raise await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
         return value
 
     async def _timed(self, stage: Stage, fn: Callable[..., Awaitable[T]], values: Sequence[Any]) -> T:
@@ -333,20 +263,57 @@ class Run:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            await pause_for_time(self, stage.name, error)
+            raise await self._pause_for_time(stage.name) from error
         except Paused:
             raise
         except CapReached as error:
-            await pause_at_cap(self, stage.name, error)
+            more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
+            hint = f"go on with: transom resume {self.id}{more}"
+            raise await self._pause(stage.name, f"stage {stage.name}: {error.what}", hint) from error
         except TransomError as error:
-            await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": cause(error)})
+            await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": str(error)})
             raise
 
-    async def _append_done(
-        self, step: Step[T], attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
-    ) -> None:
-        await self.append("done", step.done(attempt, output, answered, usage))
-        self._log.shelve(step.name, step.path, ",".join(sorted(answered)))
+    # -- a person -----------------------------------------------------------------------------------------------------
+
+    async def ask(self, name: str, prompt: str, *, options: Sequence[str] = ()) -> PersonAnswer:
+        """Ask a person; once answered, the same question is answered from the journal.
+
+        Args:
+            name: of the question, unique in the run.
+            prompt: one sentence.
+            options: what may be answered; any text where there are none.
+
+        Raises:
+            Paused: nobody has answered yet; `transom answer` takes the answer, `transom resume` goes on.
+            RunError: a tool handler of the run calls this.
+        """
+        refuse_in_tool_call(self, name, "ask a person in its own run")
+        question = Question(name, prompt, tuple(options))
+        if answer := self.state.answers.get(question.fingerprint):
+            return PersonAnswer(**answer)
+        waiting = [one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name]
+        if any(one != question.fingerprint for one in waiting):  # another wording, which nobody needs to answer now
+            await self.append("settled", {"stage": name})
+        hint = f"answer with: {question.how_to_answer(self.id)}"
+        raise await self._pause("", prompt, hint, question.to_choice())
+
+    async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
+        """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""
+        choice = {"stage": step.name, "fingerprint": step.fingerprint, "edited": plan.edited}
+        choice["file"] = step.path.relative_to(self.folder).as_posix()
+        reason = f"both {step.path} and what stage {step.name} is made from have changed"
+        if any(key[:2] == (step.name, step.fingerprint) for key in self.state.decisions):
+            reason = f"{step.path} was changed again after the answer for stage {step.name}"
+        return await self._pause(step.name, reason, how_to_answer_file(self.id, choice, self.state.waiting), choice)
+
+    async def _pause_for_time(self, stage: str) -> Paused:
+        return await self._pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
+
+    async def _pause(self, stage: str, reason: str, hint: str = "", choice: Choice | None = None) -> Paused:
+        """Record that a stage, or the program, cannot go on; what is to be raised."""
+        await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
+        return Paused(reason, run_id=self.id, hint=hint or None)
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
         """Record a person's answer to what waits for one; returns what was answered.

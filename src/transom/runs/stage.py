@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from transom.context import WindowBudget
 from transom.context.tokens import Measure
-from transom.errors import InputError, RunError
+from transom.errors import InputError, RunError, TransomError
 from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
 from transom.llm.capabilities import UNBOUNDED
-from transom.llm.deltas import OnDelta
-from transom.runs.asking import Models
+from transom.llm.deltas import OnDelta, both
+from transom.llm.provider import of_provider
+from transom.runs.artifact import write_file
 from transom.runs.conversation import OF_CALL, Conversation, ConversationKey
-from transom.runs.host import Host
-from transom.runs.observe import of_reply, of_request
-from transom.runs.tool_journal import ToolJournal
+from transom.runs.event_log import Host
+from transom.runs.observe import logged, of_reply, of_request
+from transom.runs.tool_calls import ToolJournal
 from transom.runs.windows import WindowWriter
-from transom.runs.written import write_file
 
 MAIN = "main"
 KEPT = "conversation"
@@ -33,19 +33,6 @@ class Named:
 
     stage: Stage
     name: str
-
-
-class JournaledReply(NamedTuple):
-    """A reply in the journal; `stop` is what came while it was written, to be raised when it was taken in."""
-
-    reply: Reply
-    stop: BaseException | None
-
-
-def _whole(reply: Reply) -> str:
-    """Every answer is whole."""
-    del reply
-    return ""
 
 
 class Stage:
@@ -68,16 +55,18 @@ class Stage:
         self.folder = run.folder / name
         self.memoise = True
         self.tools = ToolJournal(run, self.place, self.is_claimed)
-        self._models = Models(run)
+        self._pinned: dict[int, str] = {}  # who answered first, by the `id` of the chain
+        self._first = asyncio.Lock()
         self._windows: dict[str, WindowWriter] = {}
-        self._claimed: dict[str, bool] = {}
-        self._keys: dict[str, ConversationKey] = {}
+        self._claimed: set[str] = set()
         self._said: dict[str, int] = {}
 
     @property
     def budget(self) -> WindowBudget:
         """How large the windows of its calls may be."""
         return self.host.budget
+
+    # -- names of conversations ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Named:
         """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`.
@@ -101,10 +90,10 @@ class Stage:
             if given:
                 what = f"a conversation {name!r} is open already"
                 raise RunError(what, where=self.place, hint="use the agent that has it, or give this one another name")
-            what = f"the second conversation of {self._kind} needs a name"
-            where = "run" if self.kept else "stage"
+            whose, where = ("the run", "run") if self.kept else (f"stage {self.name}", "stage")
+            what = f"the second conversation of {whose} needs a name"
             raise RunError(what, where=self.place, hint=f'say Agent(role, at={where}.named("..."))')
-        self._claimed[name] = True
+        self._claimed.add(name)
         return name
 
     def claim_call(self, fingerprint: str) -> str:
@@ -125,23 +114,22 @@ class Stage:
 
     def release(self, name: str) -> None:
         """A kept conversation was closed, and may be opened again."""
-        self._claimed.pop(name, None)
+        self._claimed.discard(name)
+
+    # -- conversations in the journal ---------------------------------------------------------------------------------
 
     def key(self, conversation: str) -> ConversationKey:
         """Where a conversation is found in the run."""
-        found = self._keys.get(conversation)
-        if found is None:
-            found = self._keys[conversation] = ConversationKey(self.name, self.epoch, conversation)
-        return found
+        return ConversationKey(self.name, self.epoch, conversation)
 
     def state(self, conversation: str) -> Conversation:
         """A conversation as its events have it; it is another object after a failed write."""
         return self.host.state.conversation(self.key(conversation))
 
-    async def append(self, kind: str, conversation: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
+    async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
         where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        await self.host.append(kind, {**where, **data}, sync=sync)
+        await self.host.append(kind, {**where, **data})
 
     def append_soon(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation without waiting."""
@@ -154,23 +142,24 @@ class Stage:
         role: Role,
         *,
         conversation: str = MAIN,
-        judge: Callable[[Reply], str] = _whole,
+        judge: Callable[[Reply], str] | None = None,
         on_delta: OnDelta | None = None,
         seconds: float | None = None,
         size: Measure | None = None,
-    ) -> JournaledReply:
+    ) -> tuple[Reply, BaseException | None]:
         """Ask the run's chain; the reply is synced to the journal before it is used.
-
-        Who is stopped while it is written is so when it is there: it is paid for.
 
         Args:
             request: what is asked.
             role: who asks.
             conversation: whose last message is answered.
-            judge: reply -> its status, see `runs.conversation`.
+            judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
             on_delta: hears the reply as it comes.
             seconds: how long to wait for it.
             size: of the window, by which estimates of tokens learn from the usage that comes back.
+
+        Returns:
+            The reply, and what came to stop its reader while it was written, to be raised once it was taken in.
 
         Raises:
             ProviderError, EgressError: from the chain.
@@ -178,23 +167,45 @@ class Stage:
             TimeoutError: no reply in time.
             StoreError: the reply is not in the journal.
         """
-        chain, state = self.host.chain.of(role.name), self.state(conversation)
-        with self.host.telemetry.span(
-            f"chat {role.name}", "client", **of_request(request, self.place, conversation)
-        ) as span:
-            reply = await self._models.reply(request, chain, span, on_delta=on_delta, seconds=seconds)
-            marked = self.host.chain.policy.mark(request)
-            told = self._record(request, role, reply, state.replies, judge(reply), size)
-            stop = await self._keep(conversation, marked, state, told)
-            if self.host.spending:
-                self.host.spending.add(reply.by, reply.usage)
-            span.update(of_reply(reply, replayed=False))
-        return JournaledReply(reply, stop)
+        host, state = self.host, self.state(conversation)
+        chain = host.chain.of(role.name)
+        attributes = of_request(request, self.place, conversation)
+        with host.telemetry.span(f"chat {role.name}", "client", **attributes) as span:
+            try:
+                if host.spending:
+                    host.spending.check()
+                hear = both(on_delta, host.on_delta)
+                asked = logged(request, self._answer(request, id(chain), hear), host.chain, told=host.log_calls)
+                if seconds is None:
+                    reply = await asked
+                else:
+                    async with asyncio.timeout(seconds):  # in this very task: a stop that comes with it is heard
+                        reply = await asked
+            except (TransomError, TimeoutError) as error:
+                span.update(of_provider(self._pinned.get(id(chain)) or chain.failed(error)))
+                raise
+            if request.window.egress != "any":
+                reply = replace(reply, egress=request.window.egress)
+            told = self._record(request, role, reply, state.replies, size)
+            if judge and (status := judge(reply)):
+                told["status"] = status
+            stop = await self._keep(conversation, host.chain.policy.mark(request), state, told)
+            if host.spending:
+                host.spending.add(reply.by, reply.usage)
+            span.update(of_reply(reply))
+        return reply, stop
 
-    def _record(
-        self, request: Request, role: Role, reply: Reply, ordinal: int, status: str, size: Measure | None
-    ) -> dict[str, Any]:
-        """The event of a reply, without its window."""
+    async def _answer(self, request: Request, chain: int, hear: OnDelta | None) -> Reply:
+        """The first reply settles who answers in this stage, also for calls that run beside it."""
+        if by := self._pinned.get(chain):
+            return await self.host.chain.answer(request, only=by, on_delta=hear)
+        async with self._first:
+            reply = await self.host.chain.answer(request, only=self._pinned.get(chain), on_delta=hear)
+            self._pinned[chain] = reply.by
+            return reply
+
+    def _record(self, request: Request, role: Role, reply: Reply, ordinal: int, size: Measure | None) -> dict[str, Any]:
+        """The event of a reply, without its status and window."""
         told: dict[str, Any] = {
             "ordinal": ordinal,
             "attempt": self.attempt,
@@ -204,8 +215,6 @@ class Stage:
             "reply": reply.to_json(),
             "shares": {name: [used, limit] for name, used, limit in request.window.shares},
         }
-        if status:
-            told["status"] = status
         if size:
             told["size"] = [*size]
         room = self.host.chain.of(role.name).caps if ordinal == 0 else None
@@ -237,12 +246,14 @@ class Stage:
     def pin(self, role: str, by: str) -> None:
         """In a stage who answered before is asked from then on."""
         if not self.kept:
-            self._models.pinned.setdefault(id(self.host.chain.of(role)), by)
+            self._pinned.setdefault(id(self.host.chain.of(role)), by)
 
     def next_model(self, role: str) -> str:
         """The name of the model that is asked next."""
         chain = self.host.chain.of(role)
-        return self._models.pinned.get(id(chain)) or chain.providers[0].name
+        return self._pinned.get(id(chain)) or chain.providers[0].name
+
+    # -- what its result comes of -------------------------------------------------------------------------------------
 
     def count(self, conversation: str, messages: int) -> None:
         """So many messages of a conversation count to what the stage's result comes of."""
@@ -269,10 +280,6 @@ class Stage:
             InputError: the file cannot be written.
         """
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
-
-    @property
-    def _kind(self) -> str:
-        return "the run" if self.kept else f"stage {self.name}"
 
     def _of_stage(self) -> list[ConversationKey]:
         return [key for key in self.host.state.conversations if key[:2] == (self.name, self.epoch)]

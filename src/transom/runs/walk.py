@@ -1,4 +1,4 @@
-"""A table of nodes and routes, and the loop that walks it.
+"""Walking through many steps: a table of nodes and routes, a map over items, and a person who helps a flow on.
 
 A flow that can turn back, such as draft, validate, repair, is data: nodes are functions of a state, routes are pure
 functions from a state to the next node's name. The state holds counters and artifacts. There is nothing to restore
@@ -7,16 +7,28 @@ after a kill: a resumed walk begins at the start, and what the nodes' stages hav
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
-from transom.errors import RunError, install_hint
-from transom.runs.host import Host
+from transom.canonical import digest
+from transom.errors import InputError, Paused, RunError, TransomError, install_hint
+from transom.runs.artifact import Artifact, write_file
+from transom.runs.checkpoints import checkpoints
+from transom.runs.event_log import Host
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 Node = Callable[[S], Awaitable[S]]
+_LONGEST = 120  # characters of a stage's last name: a file system takes 255 bytes
+
+
+# -- a table ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -72,11 +84,6 @@ class Table(Generic[S]):
         if unknown:
             raise RunError(f"table {self.name} names nodes that it does not have: {', '.join(unknown)}")
 
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """The nodes at which a walk may end."""
-        return tuple(name for name in self.nodes if name not in self.routes)
-
 
 async def walk(run: Host, table: Table[S], state: S) -> S:
     """Walk a table from its start to one of its ends.
@@ -84,7 +91,13 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
     Raises:
         RunError: the walk does not end within the table's bound, or the run was begun with nodes that are gone.
     """
-    await _hold_to_nodes(run, table.name, sorted(table.nodes))
+    begun, nodes = run.state.nodes.get(table.name, []), sorted(table.nodes)
+    if gone := sorted(set(begun) - set(nodes)):  # it would silently go another way
+        hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
+        what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
+        raise RunError(what, where=run.id, hint=hint)
+    if begun != nodes:
+        await run.append("nodes", {"table": table.name, "nodes": nodes})
     name = table.start
     for _ in range(table.most_steps):
         state = await table.nodes[name](state)
@@ -92,22 +105,6 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
             return state
         name = table.routes[name].next(state)
     raise RunError(f"{table.name} did not end within {table.most_steps} steps", where=run.id)
-
-
-async def _hold_to_nodes(run: Host, table: str, nodes: list[str]) -> None:
-    """Refuse a walk whose table has lost a node since the run began: it would silently go another way.
-
-    Raises:
-        RunError: a node was renamed or removed.
-    """
-    begun = run.state.nodes.get(table, [])
-    gone = sorted(set(begun) - set(nodes))
-    if gone:
-        hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
-        what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
-        raise RunError(what, where=run.id, hint=hint)
-    if begun != nodes:
-        await run.append("nodes", {"table": table, "nodes": nodes})
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
@@ -147,3 +144,131 @@ def _updating(node: Node[S]) -> Callable[[S], Awaitable[dict[str, Any]]]:
         return {field.name: getattr(after, field.name) for field in fields(after)}
 
     return update
+
+
+# -- a map ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MapResult(Generic[T]):
+    """What one item came to: exactly one of artifact, error and question is set.
+
+    Attributes:
+        key: of the item.
+        artifact: what its stage left.
+        error: why it failed.
+        question: what it waits for; `reason` says it, and the hint names the command.
+    """
+
+    key: str
+    artifact: Artifact[T] | None = None
+    error: TransomError | None = None
+    question: Paused | None = None
+
+
+def stage_names(name: str, keys: Sequence[str]) -> list[str]:
+    """The stage of each item: readable, a single folder below the map's, different for different keys.
+
+    Raises:
+        RunError: two items have one key.
+    """
+    twice = [key for key, count in Counter(keys).items() if count > 1]
+    if twice:
+        hint = "give key= that tells the items apart"
+        raise RunError(f"two items of {name} have the key {twice[0]!r}", hint=hint)
+    return [f"{name}/{_folder(key)}" for key in keys]
+
+
+def _folder(key: str) -> str:
+    safe = quote(key, safe=" ()+,;=@[]") or "%"
+    if safe.startswith("."):
+        safe = f"%2E{safe[1:]}"
+    return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 17]}-{digest(key)[:16]}"
+
+
+async def map_items(
+    keys: Sequence[str], run_one: Callable[[int], Awaitable[Artifact[T]]], limit: int
+) -> list[MapResult[T]]:
+    """Run the stage of each item, by its index, at most `limit` at once; the results stand in the order of the keys."""
+    places = asyncio.Semaphore(limit)
+
+    async def one(index: int) -> MapResult[T]:
+        async with places:
+            try:
+                return MapResult(keys[index], artifact=await run_one(index))
+            except Paused as pause:
+                return MapResult(keys[index], question=pause)
+            except TransomError as error:
+                return MapResult(keys[index], error=error)
+
+    done = await asyncio.gather(*map(one, range(len(keys))), return_exceptions=True)
+    for result in done:
+        if isinstance(result, BaseException):
+            raise result  # a defect, or the run was stopped
+    return [result for result in done if isinstance(result, MapResult)]
+
+
+# -- a person in the loop of a flow -----------------------------------------------------------------------------------
+
+
+async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
+    """Record that a flow cannot go on without a person.
+
+    Args:
+        run: of the flow.
+        after: how many repairs it had tried.
+        files: what may be edited.
+    """
+    names = [path.relative_to(run.folder).as_posix() for path in files]
+    await run.append("handed", {"after": after, "files": names})
+
+
+async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
+    """Record what a person says to a flow that cannot go on; see `journal.Help`.
+
+    Raises:
+        InputError: no flow of this run waits for a person.
+    """
+    if run.state.handed is None:
+        raise InputError(f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}")
+    await run.append("helped", {"after": run.state.handed["after"], "guidance": guidance, "reset": reset})
+
+
+def take_edit(run: Host, file: Path) -> Path:
+    """Put a person's version in the place of the file that a flow gave up on; they agree in their ending.
+
+    Raises:
+        InputError: no flow waits, no file of that ending is asked for, or it cannot be read or written.
+    """
+    names: list[str] = (run.state.handed or {}).get("files", [])
+    fitting = [name for name in names if Path(name).suffix == file.suffix]
+    if not fitting:
+        wanted = ", ".join(names) or "nothing"
+        raise InputError("is no file that this run waits for", where=str(file), hint=f"it waits for: {wanted}")
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(file)) from error
+    return write_file(run.folder / fitting[0], data)
+
+
+def rewind(run: Host, checkpoint_id: str) -> list[str]:
+    """Go back to a checkpoint: what was done after it is deleted, so that it is made and asked for again.
+
+    Returns:
+        The stages that will be done again.
+
+    Raises:
+        InputError: the run has no such checkpoint.
+    """
+    known = checkpoints(run.records())
+    found = next((one for one in known if one.id == checkpoint_id), None)
+    if found is None:
+        newest = ", ".join(one.id for one in known[-3:]) or "none"
+        what = f"run {run.id} has no checkpoint {checkpoint_id}"
+        raise InputError(what, hint=f"the newest are {newest}; all: transom runs show {run.id}")
+    later = list(dict.fromkeys(one.stage for one in known if one.position > found.position))
+    for stage in later:
+        if file := run.state.stage(stage).file:
+            (run.folder / file).unlink(missing_ok=True)
+    return later

@@ -18,7 +18,7 @@ from transom.errors import InputError
 from transom.llm import EgressPolicy, Reply, Request, Turn, render
 from transom.llm.codec import reply_from_json, request_from_json
 from transom.llm.replay import RecordedCall, Recording
-from transom.runs.conversation import KINDS, Conversation, ConversationKey, Spent, key_of
+from transom.runs.conversation import KINDS, Conversation, ConversationKey, key_of
 from transom.store import Record, Store
 from transom.telemetry import Redactor
 
@@ -123,7 +123,7 @@ class Windows:
         if kind == "model_reply":
             state.settle()
             request = request_of(self._store, data["window"], state)
-        state.apply(kind, data, Spent())
+        state.apply(kind, data)
         return request
 
 

@@ -1,16 +1,20 @@
-"""The workspace: `.transom/` with its database, run folders and traces."""
+"""The workspace: `.transom/` with its database, run folders and traces; and how one of its runs is held."""
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transom.canonical import Json, digest
-from transom.errors import InputError
+from transom.errors import InputError, RunBusy, RunError
 from transom.store import SqliteStore, is_network
 from transom.telemetry.destination import exporter as configured
 
@@ -59,14 +63,12 @@ class Workspace:
         try:
             root.mkdir(parents=True, exist_ok=True)
             chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root
-            if chosen is not root:
-                chosen.mkdir(parents=True, exist_ok=True)
-            if root.name == ".transom" and not (root / ".gitignore").exists():
+            chosen.mkdir(parents=True, exist_ok=True)
+            if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
         except OSError as error:
-            raise InputError(
-                f"cannot make the workspace: {error.strerror}", where=str(root), hint="choose another with --workspace"
-            ) from error
+            what, hint = f"cannot make the workspace: {error.strerror}", "choose another with --workspace"
+            raise InputError(what, where=str(root), hint=hint) from error
         return Workspace(root, chosen, exporter or configured())
 
     @property
@@ -99,3 +101,106 @@ def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
 def trace_id(run_id: str) -> str:
     """A run's trace for its whole life, the same after every resume: 32 hex digits."""
     return hashlib.sha256(run_id.encode()).hexdigest()[:32]
+
+
+class RunLock:
+    """Holds a run for this process.
+
+    Raises:
+        RunBusy: another process holds it, or another part of this one; the message says which.
+    """
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        path = folder / f"{run_id}.lock"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RunError(f"cannot lock the run: {error.strerror}", where=str(path)) from error
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
+            os.close(self._handle)
+            raise _busy(holder, run_id) from error
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Free the run; may be called twice."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+
+def _busy(holder: str, run_id: str) -> RunBusy:
+    if holder == str(os.getpid()):
+        return RunBusy(f"this process has run {run_id} open already", hint="go on with what has it open, or close that")
+    who = f"process {holder}" if holder else "another process"
+    return RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again")
+
+
+class RunLease:
+    """One walk's stages, and when the run may be freed: when it is closed and the last stage at work has ended.
+
+    Args:
+        run_id: named in errors.
+        free: what gives the run back; each is called once or more.
+    """
+
+    def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
+        self._run_id, self._free = run_id, free
+        self._names: set[str] = set()
+        self._paths: dict[Path, str] = {}
+        self._at_work: Counter[asyncio.Task[Any]] = Counter()
+        self._closed = False
+
+    def claim(self, name: str, path: Path) -> None:
+        """Make a name and a file a stage's own in this walk.
+
+        Raises:
+            RunError: the name was walked before, another stage writes the file, or the run is closed.
+        """
+        if self._closed:
+            raise RunError(f"stage {name} begins after the run was closed", where=self._run_id)
+        if name in self._names:
+            raise RunError(f"stage {name} appears twice in one run", where=self._run_id)
+        if path in self._paths:
+            raise RunError(f"stages {self._paths[path]} and {name} write one file, {path}", where=self._run_id)
+        self._names.add(name)
+        self._paths[path] = name
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """While it lasts the run is held, also where it is closed meanwhile."""
+        task = asyncio.current_task()
+        assert task is not None, "a stage is awaited"
+        self._at_work[task] += 1
+        try:
+            yield
+        finally:
+            self._at_work[task] -= 1
+            if not self._at_work[task]:
+                del self._at_work[task]
+            if self._closed:
+                self.close()
+
+    def close(self) -> None:
+        """Free the run, or have the last stage at work do so."""
+        self._closed = True
+        if not self._at_work:
+            for give_back in self._free:
+                give_back()
+
+    async def leave(self, error: BaseException | None) -> None:
+        """Close, once the stages beside the one that ended the walk have ended, too.
+
+        Their replies are paid for, and until then nobody else may write their files. Ctrl-C stops them.
+        """
+        self._closed = True
+        beside = [task for task in self._at_work if task is not asyncio.current_task()]
+        if error is not None and not isinstance(error, Exception):
+            for task in beside:
+                task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        self.close()

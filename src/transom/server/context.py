@@ -9,8 +9,9 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.security import HTTPBearer
 
 from transom.learning import Curator, Insight, Playbook, Source
-from transom.learning.figures import cache_stats, learning_report
-from transom.learning.sessions import session_of
+from transom.learning.caching import cache_stats
+from transom.learning.curator import learning_report
+from transom.learning.session import session_of
 from transom.server.problems import documented
 from transom.server.shapes import (
     CacheStats,

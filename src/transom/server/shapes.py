@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from transom.learning import ExposedState, Insight, InsightCategory
-from transom.learning.figures import Report
+from transom.learning.curator import Report
 
 Tag = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _MANY = 1_000_000
+
+
+def _no_bool(value: object) -> object:
+    """JSON's `true` is no number, though Python's is."""
+    if isinstance(value, bool):
+        raise ValueError("a number is wanted")
+    return value
 
 
 class _Given(BaseModel):
@@ -72,7 +79,7 @@ class InsightIn(_Given):
 
     category: InsightCategory
     content: str = Field(min_length=1, max_length=4_000, pattern=r"\S")
-    source_trial: int | None = Field(default=None, ge=0, le=_MANY * _MANY)
+    source_trial: Annotated[int | None, BeforeValidator(_no_bool)] = Field(default=None, ge=0, le=_MANY * _MANY)
     tags: list[Tag] = Field(default_factory=list, max_length=50)
 
 

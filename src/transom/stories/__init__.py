@@ -2,7 +2,7 @@
 
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import plan, run_epic
-from transom.stories.handoff import HandoffLimits, StoryHandoff
+from transom.stories.handoff import StoryHandoff
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
@@ -13,7 +13,6 @@ __all__ = [
     "Backlog",
     "Epic",
     "EpicResult",
-    "HandoffLimits",
     "Story",
     "StoryHandoff",
     "StoryResult",

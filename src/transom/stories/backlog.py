@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_text
-from transom.stories.listed import read_stories_yaml, read_tasks
-from transom.stories.markdown_story import read_epics, read_story_file
-from transom.stories.search import Search, number_of, same_epic
+from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
 from transom.stories.status import Drift, SprintStatus, find_drift, read_gate, read_sprint_status
+from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story, read_status
 
 Shape = Literal["bmad-v4", "bmad-v6", "stories.yaml", "epics.md", "spec-kit"]
 
-_STORY_FILE = re.compile(r"^(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md$")
-_PAGE = re.compile(r"epics?\.md|epic-\d+.*\.md")
+_STORY_FILE = r"(?:story[-_. ])?(\d+)[.-](\d+[a-z]?)(?:[.-].*)?\.md"
+_LIST = r"stories\.ya?ml"
+_SHEET = r"sprint-status.*\.ya?ml"
+_PAGE = r"epics?\.md|epic-\d+.*\.md"
+_TASKS = r"tasks\.md"
+_SKIPPED = {"node_modules", "target", "build", "dist", "venv", "__pycache__", "site-packages", "vendor"}
+_HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """An epic's stories.
+    """An epic's stories, in the order in which they are to be done.
 
-    Attributes:
-        epic: as it was asked for.
-        shape: the format.
-        stories: in the order in which they are to be done.
-        source: the file or folder that they were read from, relative to the project.
-        sprint: the sprint status, where there is one.
-        drift: stories whose file and whose sprint status disagree.
+    `epic` is as it was asked for; `source`, the file or folder, is relative to the project; `drift` are stories whose
+    file and whose sprint status disagree.
     """
 
     epic: str
@@ -41,6 +41,11 @@ class Backlog:
     source: str
     sprint: SprintStatus | None = None
     drift: tuple[Drift, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is written in, relative to the project."""
+        return tuple(sorted({one.source for one in self.stories} | ({self.sprint.source} if self.sprint else set())))
 
 
 def find_backlog(project: Path, epic: str) -> Backlog:
@@ -55,8 +60,8 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     """
     if not project.is_dir():
         raise InputError("is no folder", where=str(project), hint="name the project's folder")
-    search = Search.of(project, epic)
-    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or [*_epics(search)]
+    search = _Search(project, epic)
+    found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or _epics(search)
     if not found and search.place and search.place.is_file():
         story = read_any(search.place)  # says why, where it is no backlog
         found = [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))] if isinstance(story, Story) else []
@@ -67,8 +72,7 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     if len(found) > 1:
         names = " and ".join(one.source for one in found)
         raise InputError(f"the epic {epic!r} is in {names}", where=str(project), hint="name one of them with --epic")
-    _check_dependencies(found[0])
-    return found[0]
+    return _ordered(found[0])
 
 
 def read_any(path: Path) -> Any:
@@ -80,13 +84,13 @@ def read_any(path: Path) -> Any:
     source = str(path)
     if path.suffix in (".yaml", ".yml"):
         file = load_yaml(path)
-        data = file.data if isinstance(file.data, dict) else {}
-        if "development_status" in data:
-            return read_sprint_status(file, source)
-        if "gate" in data:
-            return read_gate(file, source)
-        if "devStoryLocation" in data:
-            return {name: value for name, value in data.items() if name in ("devStoryLocation", "qa", "prd")}
+        match file.data:
+            case {"development_status": _}:
+                return read_sprint_status(file, source)
+            case {"gate": _}:
+                return read_gate(file)
+            case {"devStoryLocation": _, **settings}:
+                return settings
         return read_stories_yaml(file, source)
     text = read_text(path)
     if re.search(r"^\s*- \[[ xX]\] T(?:\d{2,}|XXX)\b", text, re.MULTILINE):
@@ -99,172 +103,188 @@ def read_any(path: Path) -> Any:
     return read_story_file(text, source)
 
 
-def _stories_yaml(search: Search) -> Iterator[Backlog]:
-    for path in search.files:
-        named = search.place == path and path.suffix != ".md" and not path.name.startswith("sprint-status")
-        if path.name not in ("stories.yaml", "stories.yml") and not named:
+class _Search:
+    """An epic that is looked for in a project.
+
+    Attributes:
+        place: the file or folder that the epic was asked for by; None where it is no path.
+        number: of the epic, "" where it has none.
+        files: candidates, sorted; links are not followed, and folders of packages are passed over.
+    """
+
+    def __init__(self, project: Path, epic: str) -> None:
+        self.project, self.epic, self.number = project, epic, _number_of(epic)
+        place = Path(os.path.normpath(project / epic))
+        self.place = place if epic and place.exists() else None
+        self.files: list[Path] = []
+        for folder, folders, names in os.walk(os.path.normpath(project)):
+            hidden = {one for one in folders if one.startswith(".")} - _HIDDEN_ALLOWED
+            folders[:] = sorted({*folders} - hidden - _SKIPPED)
+            self.files += [Path(folder, name) for name in sorted(names) if name.endswith((".md", ".yaml", ".yml"))]
+
+    def called(self, form: str) -> list[Path]:
+        """The files whose names are of a form."""
+        return [path for path in self.files if re.fullmatch(form, path.name)]
+
+    def names(self, path: Path) -> bool:
+        """Whether the epic was asked for by this file, or by a folder that it lies in."""
+        return self.place is not None and path.is_relative_to(self.place)
+
+    def means(self, other: str) -> bool:
+        """Whether another name is of the same epic."""
+        return self.epic.lower() == other.lower() or (self.number != "" and self.number == _number_of(other))
+
+    def relative(self, path: Path) -> str:
+        """A path as backlogs name it."""
+        return path.relative_to(self.project).as_posix()
+
+    def story_file(self, path: Path) -> Story:
+        return read_story_file(read_text(path), self.relative(path))
+
+
+def _number_of(epic: str) -> str:
+    """The number in an epic's name, "" where it has none: `epic-1`, `1`, `Epic 01`, `epic-1-login`."""
+    match = re.fullmatch(r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE)
+    return (match[1] or match[2]).lower() if match else ""
+
+
+def _stories_yaml(search: _Search) -> Iterator[Backlog]:
+    named = [one for one in search.files if one == search.place and one.suffix != ".md"]
+    for path in dict.fromkeys((*search.called(_LIST), *named)):
+        text, source = path.read_text(encoding="utf-8", errors="replace"), search.relative(path)
+        declared = re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.MULTILINE)
+        if re.fullmatch(_SHEET, path.name):
             continue
-        if search.names(path) or same_epic(search.epic, path.parent.name) or _declares(path, search.epic):
-            source = search.relative(path)
+        if search.names(path) or any(map(search.means, (path.parent.name, *(one.strip(" \"'") for one in declared)))):
             stories = read_stories_yaml(load_yaml(path), source)
             filed = tuple(_with_file(search, path.parent / "stories", one) for one in stories)
             yield Backlog(search.epic, "stories.yaml", filed, source)
 
 
-def _declares(path: Path, epic: str) -> bool:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return any(
-        same_epic(epic, one.strip(" \"'")) for one in re.findall(r"^epic(?:_id)?:\s*([^#\n]+?)\s*(?:#.*)?$", text, re.M)
-    )
-
-
-def _with_file(search: Search, folder: Path, story: Story) -> Story:
+def _with_file(search: _Search, folder: Path, story: Story) -> Story:
     """The entry with the text of its own file, where that was written."""
-    found = sorted(folder.glob(f"{story.id}-*.md")) if folder.is_dir() else []
-    if not found:
-        return story
-    written = read_story_file(read_text(found[0]), search.relative(found[0]))
     kept = ("id", "epic", "depends_on", "spec_checkpoint", "done_checkpoint", "instructions", "allowed")
-    return written.model_copy(update={name: getattr(story, name) for name in kept})
+    for path in search.called(rf"{re.escape(story.id)}-.*\.md"):
+        if path.parent == folder:
+            return search.story_file(path).model_copy(update={name: getattr(story, name) for name in kept})
+    return story
 
 
-def _story_files(search: Search, paths: Iterable[Path]) -> list[Story]:
-    return [read_story_file(read_text(path), search.relative(path)) for path in paths if _STORY_FILE.match(path.name)]
-
-
-def _v6(search: Search) -> Iterator[Backlog]:
-    sheets = [path for path in search.files if _is_sheet(path)]
-    for path in sheets:
+def _v6(search: _Search) -> Iterator[Backlog]:
+    """A sprint status, with the file of each story where there is one, else with what the page of epics says."""
+    for path in search.called(_SHEET):
         sprint = read_sprint_status(load_yaml(path), search.relative(path))
-        rows = dict(sprint.stories) if search.names(path) else sprint.of_epic(search.number) if search.number else {}
+        every = search.names(path)
+        rows = {key: one for key, one in sprint.stories.items() if every or key.partition("-")[0] == search.number}
         if not rows:
             continue
         location = search.project / sprint.location.removeprefix("{project-root}/")
-        folders = {path.parent, path.parent / "stories", location}
-        filed = {one.key: one for one in _story_files(search, [one for one in search.files if one.parent in folders])}
-        pages = [one for one in search.files if _PAGE.fullmatch(one.name)]
-        planned = {one.id: one for page in pages for one in _on_page(search, page)}
-        stories = [filed.get(key) or _planned_story(key, status, planned, sprint) for key, status in rows.items()]
-        mine = [one for one in filed.values() if one.key in rows or number_of(one.epic) == search.number]
-        drift = find_drift(mine, replace(sprint, stories=rows))
-        known = [
-            one.model_copy(update={"epic": search.epic, "key": key}) for one, key in zip(stories, rows, strict=True)
-        ]
-        yield Backlog(search.epic, "bmad-v6", tuple(known), sprint.source, sprint, tuple(drift))
+        folders = (path.parent, path.parent / "stories", location)
+        own = [search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders]
+        known = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
+        planned = {key: _planned_story(key, status, known, sprint) for key, status in rows.items()}
+        filed = {**planned, **{one.key: one for one in own if one.key in rows}}
+        stories = [one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()]
+        mine = [one for one in own if one.key in rows or _number_of(one.epic) == search.number]
+        drift = tuple(find_drift(mine, replace(sprint, stories=rows)))
+        yield Backlog(search.epic, "bmad-v6", tuple(stories), sprint.source, sprint, drift)
 
 
-def _is_sheet(path: Path) -> bool:
-    return path.name.startswith("sprint-status") and path.suffix in (".yaml", ".yml")
-
-
-def _planned_story(key: str, status: str, planned: dict[str, Story], sprint: SprintStatus) -> Story:
+def _planned_story(key: str, status: str, known: dict[str, Story], sprint: SprintStatus) -> Story:
     """A story without a file of its own: as the page of epics has it, or by its key alone."""
     epic, number, slug = key.split("-", 2)
-    told = {"key": key, "status": read_status(status), "status_text": status}
-    if story := planned.get(f"{epic}.{number}"):
-        return story.model_copy(update=told)
-    title = slug.replace("-", " ").capitalize()
-    text = f"# Story {epic}.{number}: {title}\n"
-    where = {"source": sprint.source, "line": sprint.lines[key]}
-    return Story.model_validate({"id": f"{epic}.{number}", "title": title, "text": text, **told, **where})
+    name, title = f"{epic}.{number}", slug.replace("-", " ").capitalize()
+    where: dict[str, Any] = {"source": sprint.source, "line": sprint.lines[key]}
+    story = known.get(name) or Story(id=name, title=title, text=f"# Story {name}: {title}\n", **where)
+    return story.model_copy(update={"status": read_status(status), "status_text": status})
 
 
-def _v4(search: Search) -> Iterator[Backlog]:
+def _v4(search: _Search) -> Iterator[Backlog]:
     """Story files by their names, in the folder that is configured or in one called `stories`, or below it."""
-    if any(map(_is_sheet, search.files)):
+    if search.called(_SHEET):
         return
-    place = _location(search.project)
-    folders: dict[Path, list[Path]] = {}
-    for path in search.files:
-        match = _STORY_FILE.match(path.name)
+    config = search.project / ".bmad-core" / "core-config.yaml"
+    data: Any = load_yaml(config).data if config.is_file() else {}
+    place = search.project / str((isinstance(data, dict) and data.get("devStoryLocation")) or "docs/stories")
+    folders: dict[Path, list[Story]] = {}
+    for path in search.called(_STORY_FILE):
         known = path.is_relative_to(place) or "stories" in path.relative_to(search.project).parts
-        if match and (search.names(path) or (known and number_of(match[1]) == search.number)):
-            folders.setdefault(path.parent, []).append(path)
-    for folder, paths in folders.items():
-        stories = sorted(_story_files(search, paths), key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
+        if search.names(path) or (known and search.means(_epic_of(path))):
+            folders.setdefault(path.parent, []).append(search.story_file(path))
+    for folder, stories in folders.items():
+        stories.sort(key=lambda one: [*map(int, re.findall(r"\d+", one.id))])
         mine = tuple(one.model_copy(update={"epic": search.epic}) for one in stories)
         yield Backlog(search.epic, "bmad-v4", mine, search.relative(folder))
 
 
-def _location(project: Path) -> Path:
-    """Where the story files of BMAD v4 lie."""
-    config = project / ".bmad-core" / "core-config.yaml"
-    data = load_yaml(config).data if config.is_file() else {}
-    place = data.get("devStoryLocation") if isinstance(data, dict) else None
-    return project / str(place or "docs/stories")
+def _epic_of(path: Path) -> str:
+    match = re.fullmatch(_STORY_FILE, path.name)
+    return f"epic-{match[1]}" if match else ""
 
 
-def _spec_kit(search: Search) -> Iterator[Backlog]:
-    for path in search.files:
+def _spec_kit(search: _Search) -> Iterator[Backlog]:
+    for path in search.called(_TASKS):
         feature = path.parent.name
-        short = feature.partition("-")[0]
-        asked = search.names(path) or search.epic == feature or (short.isdigit() and search.epic == short)
-        if path.name == "tasks.md" and asked:
-            page, source = path.parent / "spec.md", search.relative(path)
+        short = search.epic.isdigit() and feature.startswith(f"{search.epic}-")
+        if search.names(path) or search.epic == feature or short:
+            page, source = path.with_name("spec.md"), search.relative(path)
             stories = read_tasks(read_text(path), source, read_text(page) if page.is_file() else "")
             yield Backlog(search.epic, "spec-kit", stories, source)
 
 
-def _epics(search: Search) -> Iterator[Backlog]:
+def _epics(search: _Search) -> list[Backlog]:
     """Pages of epics by their names; else any page that has them, such as a PRD."""
-    pages = [path for path in search.files if path.suffix == ".md"]
-    for chosen in ([path for path in pages if _PAGE.fullmatch(path.name)], pages):
+    for form in (_PAGE, r".*\.md"):
         backlogs = []
-        for path in chosen:
-            stories = _on_page(search, path) if search.number or search.names(path) else ()
+        for path in search.called(form) if search.number or search.place else ():
+            stories = _on_page(search, path)
             mine = tuple(one for one in stories if search.names(path) or one.epic == f"epic-{search.number}")
             backlogs += [Backlog(search.epic, "epics.md", mine, search.relative(path))] if mine else []
-        yield from backlogs
         if backlogs:
-            return
+            return backlogs
+    return []
 
 
-def _on_page(search: Search, path: Path) -> tuple[Story, ...]:
+def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
     """The stories of a page of epics; none where it holds none, or is a template that nobody asked for."""
     text = read_text(path)
-    if not re.search(r"^##+ Story \d", text, re.MULTILINE):
-        return ()
     try:
-        return read_epics(text, search.relative(path))
+        return read_epics(text, search.relative(path)) if re.search(r"^##+ Story \d", text, re.MULTILINE) else ()
     except InputError:
-        if search.names(path) or _PAGE.fullmatch(path.name):
+        if search.names(path) or re.fullmatch(_PAGE, path.name):
             raise
         return ()
 
 
-def _known(search: Search) -> list[str]:
-    names: list[str] = []
-    for path in search.files:
-        if path.name in ("stories.yaml", "stories.yml"):
-            names.append(search.relative(path))
-        elif path.name == "tasks.md":
-            names.append(path.parent.name)
-        elif _is_sheet(path):
-            text = path.read_text(encoding="utf-8", errors="replace")
-            names += re.findall(r"^\s+(epic-\d+[a-z]?):", text, re.MULTILINE)
-        elif match := _STORY_FILE.match(path.name):
-            names.append(f"epic-{match[1]}")
-        elif _PAGE.fullmatch(path.name):
-            names += [one.epic for one in _on_page(search, path)]
+def _known(search: _Search) -> list[str]:
+    """The first ten epics that there are, for people."""
+    names = [search.relative(path) for path in search.called(_LIST)]
+    names += [path.parent.name for path in search.called(_TASKS)]
+    for path in search.called(_SHEET):
+        names += re.findall(r"^\s+(epic-\d+[a-z]?):", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    names += [_epic_of(path) for path in search.called(_STORY_FILE)]
+    names += [one.epic for path in search.called(_PAGE) for one in _on_page(search, path)]
     return list(dict.fromkeys(names))[:10]
 
 
-def _check_dependencies(backlog: Backlog) -> None:
-    """Every dependency is a story of the epic, and none waits for itself.
+def _ordered(backlog: Backlog) -> Backlog:
+    """The stories in their order, each behind those that it waits for.
 
     Raises:
-        InputError: naming the story and what it waits for.
+        InputError: one waits for a story that there is not, or some wait for each other.
     """
-    known = {story.id: story for story in backlog.stories}
-    for story in backlog.stories:
-        where = f"{story.source}:{story.line}"
-        for one in story.depends_on:
-            if one not in known and backlog.shape == "stories.yaml":  # others name stories of other epics, too
-                what = f"{story.id} waits for {one}, which is no story here"
-                raise InputError(what, where=where, hint="correct the id")
-        seen, todo = set[str](), [*story.depends_on]
-        while todo:
-            if (one := todo.pop()) == story.id:
-                raise InputError(f"{story.id} waits for itself", where=where, hint="break the circle of dependencies")
-            todo += known[one].depends_on if one in known and one not in seen else ()
-            seen.add(one)
+    left, found = [*backlog.stories], list[Story]()
+    ids = {story.id for story in left}
+    while left:
+        waiting = {story.id for story in left}
+        story = next((one for one in left if not waiting & {*one.depends_on}), None)
+        if story is None:
+            where, hint = f"{left[0].source}:{left[0].line}", "break the circle of dependencies"
+            raise InputError(f"{', '.join(one.id for one in left)} wait for each other", where=where, hint=hint)
+        missing = next((one for one in story.depends_on if one not in ids), "")
+        if missing and backlog.shape == "stories.yaml":  # others name stories of other epics, too
+            what = f"{story.id} waits for {missing}, which is no story here"
+            raise InputError(what, where=f"{story.source}:{story.line}", hint="correct the id")
+        found.append(story)
+        left.remove(story)
+    return replace(backlog, stories=tuple(found))

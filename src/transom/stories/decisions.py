@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from transom.stories.handoff import Action
 
-Seat = Literal["po", "qa"]
+Seat = Literal["sm", "po", "dev", "qa"]
 MAX_REPLY = 200_000
 """Characters; an honest reply takes a hundredth of that."""
+MAX_SUMMARY = 2_000
 
 _APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = "APPROVED", "BLOCKED", "CHANGES REQUESTED", "PASS", "FAIL"
-_WORDS: Mapping[Seat, Mapping[str, str]] = {
+_WORDS: Mapping[str, Mapping[str, str]] = {
     "po": {
         **dict.fromkeys(("APPROVED", "APPROVE", "GO", "PASS"), _APPROVED),
         **dict.fromkeys(("BLOCKED", "BLOCK", "NO-GO", "NO GO", "FAIL"), _BLOCKED),
@@ -56,6 +58,7 @@ _AGAINST_YES = (
     re.compile(r"\bI\s+(?:reject|disapprove|block)\b", re.IGNORECASE),
 )
 _AGAINST_NO = (re.compile(r"\bI\s+(?:hereby\s+|fully\s+|now\s+)?approve\s+(?:this|it|the story)\b", re.IGNORECASE),)
+_NOT_OWN = re.compile(r"<!--.*?(?:-->|\Z)|^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1[^\n]*|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|`[^`\n]*`")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _PARTS = re.compile(
@@ -69,27 +72,21 @@ _AC = re.compile(
 
 @dataclass(frozen=True)
 class Read:
-    """What a reply says.
+    """What a reply says. `problem`: why it has no decision that counts, with the text at fault.
 
-    Attributes:
-        decision: the one that counts, "" where there is none.
-        problem: why it has none, with the text at fault; "" where it has one.
-        summary: what it says of itself; its first lines where it does not name a summary.
-        reasons: as given, references included.
-        files: path -> action, as claimed.
-        tests: number of a criterion -> names of the tests that are said to cover it.
+    `files`: path -> action, as claimed; `tests`: number of a criterion -> tests that are said to cover it.
     """
 
     decision: str = ""
     problem: str = ""
     summary: str = ""
     reasons: tuple[str, ...] = ()
-    files: Mapping[str, Action] | None = None
+    files: Mapping[str, Action] = field(default_factory=dict)
     tests: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
-def read_reply(text: str, seat: Seat | None = None) -> Read:
-    """Read a reply; of a role that decides, its decision too."""
+def read_reply(text: str, seat: Seat = "dev") -> Read:
+    """Read a reply; of PO and QA, its decision too."""
     if not text.strip():
         return Read(problem="the reply is empty")
     if len(text) > MAX_REPLY:
@@ -104,10 +101,13 @@ def read_reply(text: str, seat: Seat | None = None) -> Read:
     lines = _own_lines(text)
     if mixed := next((line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""):
         return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
-    summary, reasons, files, tests = _labelled(lines)
-    summary = summary or " ".join(line for line in lines if line and not _LABEL.match(_bare(line)))[:2_000]
-    decision, problem = _decided(lines, seat) if seat else ("", "")
-    return Read(decision, problem, summary, tuple(reasons), files, tests)
+    told = _labelled(lines)
+    summary = " ".join(told["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))])[:MAX_SUMMARY]
+    covers = [match for line in told["tes"] if (match := _COVERS.match(line))]
+    tests = {int(one[1]): tuple(re.findall(r"[^\s,;`]*\w[^\s,;`]*", one[2])) for one in covers}
+    decision, problem = _decided(lines, _WORDS[seat]) if seat in _WORDS else ("", "")
+    files = dict(filter(None, map(_claim, told["fil"])))
+    return Read(decision, problem, summary, (*told["rea"], *told["ref"]), files, tests)
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
@@ -129,9 +129,8 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
         return None, ""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"names {', '.join(sorted(twice))} twice")
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("it names a field twice")
         return dict(pairs)
 
     try:
@@ -140,51 +139,28 @@ def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
         return None, f"the reply's JSON cannot be read: {error}"
 
 
-def _of_fields(fields: dict[str, Any], seat: Seat | None) -> Read:
-    given = fields.get("reasons", fields.get("reason", []))
-    rows = given if isinstance(given, list) else [given]
-    reasons = [
-        f"{one.get('text', '')} ({one.get('reference', '')})" if isinstance(one, dict) else str(one)
-        for one in rows
-        if one
-    ]
-    if reference := fields.get("reference"):
-        reasons.append(str(reference))
-    listed = fields.get("files")
-    files: dict[str, Action] | None = None
-    if isinstance(listed, list):
-        files = {
-            str(one["path"]): _ACTIONS.get(str(one.get("action", "")).lower(), "modified")
-            for one in listed
-            if isinstance(one, dict) and one.get("path")
-        }
+def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
+    rows = [*_many(fields.get("reasons", fields.get("reason"))), *_many(fields.get("reference"))]
+    reasons = [f"{one.get('text', '')} ({one.get('reference', '')})" if isinstance(one, dict) else one for one in rows]
+    listed = [one for one in _many(fields.get("files")) if isinstance(one, dict) and one.get("path")]
+    files = {str(one["path"]): _ACTIONS.get(str(one.get("action", "")).lower(), "modified") for one in listed}
     given = fields.get("tests")
-    tests: dict[int, tuple[str, ...]] = {}
-    if isinstance(given, dict):
-        names = {number: one if isinstance(one, list) else [one] for number, one in given.items()}
-        tests = {int(re.sub(r"\D", "", number) or 0): tuple(map(str, one)) for number, one in names.items()}
-    decision, problem = "", ""
-    if seat:
-        told = fields.get("decision")
-        decision = _WORDS[seat].get(told.strip().upper(), "") if isinstance(told, str) else ""
-        problem = "" if decision else f"the field decision is {told!r}"
-    return Read(decision, problem, str(fields.get("summary", "")), tuple(reasons), files, tests)
+    covers = given.items() if isinstance(given, dict) else ()
+    tests = {int(re.sub(r"\D", "", number) or 0): tuple(map(str, _many(names))) for number, names in covers}
+    told = fields.get("decision")
+    decision = _WORDS.get(seat, {}).get(told.strip().upper(), "") if isinstance(told, str) else ""
+    problem = f"the field decision is {told!r}" if seat in _WORDS and not decision else ""
+    return Read(decision, problem, str(fields.get("summary", "")), tuple(map(str, reasons)), files, tests)
+
+
+def _many(value: Any) -> list[Any]:
+    return [one for one in (value if isinstance(value, list) else [value]) if one]
 
 
 def _own_lines(text: str) -> list[str]:
     """The lines that the agent says itself: no fences, indented code, quotations or comments."""
-    text = re.sub(r"<!--.*?(?:-->|\Z)", "", text.replace("\r\n", "\n"), flags=re.DOTALL)
-    kept: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        mark = re.match(r"\s{0,3}(```+|~~~+)", line)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1]
-        elif not re.match(r"\s{0,3}>|\t| {4}", line):
-            kept.append(line.strip())
-    return kept
+    lines = _NOT_OWN.sub("", text.replace("\r\n", "\n")).split("\n")
+    return [line.strip() for line in lines if not re.match(r" {0,3}>|\t| {4}", line)]
 
 
 def _bare(line: str) -> str:
@@ -193,27 +169,19 @@ def _bare(line: str) -> str:
     return re.sub(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", line).strip()
 
 
-def _decided(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
-    words = _WORDS[seat]
+def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
+    """The one decision, or why there is none."""
     found: dict[str, str] = {}
-    waits = ""  # a label with its value in the next line
-    for line in lines:
-        bare = _bare(line)
-        label = _LABEL.match(bare)
-        if waits and bare:
-            label, bare, waits = _LABEL.match(f"decision: {bare}"), f"{waits} {bare}", ""
-        if label and not (label[1] or "").strip():
-            waits = bare
-        elif label:
-            value = label[1].strip().rstrip(".!").strip("`").strip()
-            decision = words.get(value.upper(), "")
-            if not decision:
-                return "", f"it is no decision: {_shown(bare)}"
-            found[decision] = bare
-        elif decision := words.get(bare.rstrip(".!"), ""):
-            found[decision] = bare
-    if waits:
-        return "", f"it is no decision: {_shown(waits)}"
+    rest = iter([bare for line in lines if (bare := _bare(line))])
+    for line in rest:
+        if label := _LABEL.match(line):
+            whole = line if label[1] else f"{line} {next(rest, '')}"  # its value may stand in the next line
+            value = (label[1] or whole.removeprefix(line)).strip().rstrip(".!").strip("`").strip()
+            if value.upper() not in words:
+                return "", f"it is no decision: {_shown(whole)}"
+            found[words[value.upper()]] = whole
+        elif decision := words.get(line.rstrip(".!")):
+            found[decision] = line
     if not found:
         return "", f"the reply has no decision: {_shown(' '.join(filter(None, lines)))}"
     if len(found) > 1:
@@ -226,39 +194,22 @@ def _decided(lines: Sequence[str], seat: Seat) -> tuple[str, str]:
     return decision, ""
 
 
-def _labelled(
-    lines: Sequence[str],
-) -> tuple[str, list[str], dict[str, Action] | None, dict[int, tuple[str, ...]]]:
-    """Summary, reasons, files and tests: what follows their labels, on the line or in a list below it."""
-    summary: list[str] = []
-    reasons: list[str] = []
-    files: dict[str, Action] | None = None
-    tests: dict[int, tuple[str, ...]] = {}
+def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
+    """The first three letters of a label -> what follows it, on the line or in a list below it."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
     into = ""
     for line in lines:
         bare = _bare(line)
-        field = _FIELD.match(bare)
-        if field and (":" in bare or line.startswith("#") or not field[2]):
-            into = field[1].lower()[:3]
-            if into == "fil":
-                files = {} if files is None else files
-            rest = field[2]
+        label = _FIELD.match(bare)
+        if label and (":" in bare or line.startswith("#") or not label[2]):
+            into, rest = label[1].lower()[:3], label[2]
         elif _LABEL.match(bare) or line.startswith("#"):
-            into, rest = "", ""
+            into = rest = ""
         else:
             rest = line if into == "fil" else bare
-        if not rest:
-            continue
-        if into == "sum":
-            summary.append(rest)
-        elif into in ("rea", "ref"):
-            reasons.append(rest)
-        elif into == "tes" and (covers := _COVERS.match(rest)):
-            names = re.split(r"[\s,;`]+", covers[2])
-            tests[int(covers[1])] = tuple(name for name in names if re.search(r"\w", name))
-        elif into == "fil" and files is not None and (claim := _claim(rest)):
-            files[claim[0]] = claim[1]
-    return " ".join(summary), reasons, files, tests
+        if into and rest:
+            found[into].append(rest)
+    return found
 
 
 def _claim(line: str) -> tuple[str, Action] | None:

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.canonical import Json, pretty_json
+from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
-from transom.runs.written import write_file
+from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
-from transom.stories.git import STORY_TRAILER, Git
+from transom.stories.git import Git
 from transom.stories.handoff import STAGES, StoryHandoff
 from transom.stories.pipeline import StoryFlow
-from transom.stories.results import EpicResult, StoryResult
-from transom.stories.roles import blocks_for, window_sizes
+from transom.stories.results import EpicResult, State, StoryResult
+from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 from transom.stories.testrun import check_command
 from transom.stories.validators import AgentValidator
 
-OUTCOME_FILE = "outcome.json"
-
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
-    """The stories to take: all, or the one that is named.
-
-    Raises:
-        InputError: there is no such story.
-    """
+    """The stories to take: all, or the one that is named; InputError where there is none."""
     found = tuple(one for one in backlog.stories if story is None or story in one.names)
     if not found:
         known = ", ".join(one.id for one in backlog.stories)
@@ -40,111 +33,105 @@ def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
 
 
 async def open_project(path: Path) -> Path:
-    """The folder of a project that is a git repository with a commit.
-
-    Raises:
-        InputError: it is none.
-    """
+    """The folder of a project that is a git repository with a commit; InputError where it is none."""
     if not path.is_dir():
         raise InputError("is no folder", where=str(path), hint="name the project's folder")
     project = path.resolve()
-    code, out, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
-    if code or Path(out.strip()).resolve() != project:
-        raise InputError(
-            "is not the top of a git repository", where=str(path), hint="run git init and commit, or name it"
-        )
+    code, below, _ = await Git(project).attempt("rev-parse", "--show-prefix")
+    if code or below.strip():
+        hint = "run git init and commit, or name it"
+        raise InputError("is not the top of a git repository", where=str(path), hint=hint)
     if await Git(project).commit_of("HEAD") is None:
         raise InputError("has no commit yet", where=str(path), hint="commit what is there")
     return project
 
 
 async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
-    """Work on an epic's stories until each is done or stops; run again it goes on where it was.
-
-    Args:
-        epic: run, project, backlog and settings.
-        story: the only one to work on.
+    """Work on an epic's stories, or on one, until each is done or stops; run again it goes on where it was.
 
     Raises:
         InputError, SandboxError: nothing can be done at all.
     """
     wanted = chosen(epic.backlog, story)
     check_command(epic.settings.tests)
-    if mine := (await Git(epic.project)("diff", "--name-only", "HEAD")).splitlines():
+    if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
         told = "your changes are not committed, so stories do not have them and cannot be merged over them"
         epic.run.progress(f"{', '.join(mine[:5])}: {told}")
-    before = _outcome(epic.run.folder / OUTCOME_FILE)
-    merged = await merged_stories(epic.project, epic.backlog.epic, epic.settings.target)
-    results: dict[str, StoryResult] = {}
+    merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
+    before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
+    results = {key: known for key, known in before.items() if known.status == "done"}
     for one in epic.backlog.stories:
-        known = _outcome(_kept(epic, one)).get(one.id)
-        if known and known.status == "done":
-            results[one.id] = known
-        elif one.status == "done" or (one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()):
+        earlier = one.id in merged and not (epic.run.folder / one.slug / "baseline").exists()
+        if one.id not in results and (one.status == "done" or earlier):
             results[one.id] = StoryResult(id=one.id, title=one.title, status="done", reason="it was done before")
-    await _work_through(epic, wanted, before, results)
-    ordered = [results[one.id] for one in wanted]
+    ended = await _work_through(epic, wanted, before, results)
+    for one in ended:
+        _keep(epic, one, results[one.id])
     drift = [str(one) for one in epic.backlog.drift]
-    result = EpicResult(epic=epic.backlog.epic, stories=ordered, drift=drift, run_id=epic.run.id)
-    everything = result.model_copy(update={"stories": [*results.values()]})
-    write_file(epic.run.folder / OUTCOME_FILE, pretty_json(everything).encode("utf-8", "replace"))
-    return result
+    ordered = [results[one.id] for one in wanted]
+    return EpicResult(epic=epic.backlog.epic, stories=ordered, drift=drift, run_id=epic.run.id)
 
 
 async def _work_through(
-    epic: Epic, wanted: Sequence[Story], before: dict[str, StoryResult], results: dict[str, StoryResult]
-) -> None:
-    """Start each story when what it waits for is done, and no other one works on its files."""
+    epic: Epic, wanted: Sequence[Story], before: Mapping[str, StoryResult], results: dict[str, StoryResult]
+) -> list[Story]:
+    """Start each story when what it waits for is done, and no other one works on its files; those that it worked on."""
     waiting = [one for one in wanted if one.id not in results]
+    ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
-    ids = {one.id for one in epic.backlog.stories}
-    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if _kept(epic, one).exists()])
+    ids, done = {one.id for one in epic.backlog.stories}, {*results}
+    held = bool(waiting) and any([await _holds(epic, one) for one in wanted if one.id in before and one.id in results])
+
+    def leave(one: Story, status: State, reason: str) -> None:
+        waiting.remove(one)
+        results[one.id] = StoryResult(id=one.id, title=one.title, status=status, reason=reason)
+
     try:
         while waiting or working:
+            coming = {one.id for one in (*waiting, *working.values())}
             for one in [*waiting]:
-                missing = [other for other in one.depends_on if other in ids and not _done(results, other)]
-                stopped = next((two for two in missing if two in results or not _coming(two, waiting, working)), None)
-                if stopped:
-                    waiting.remove(one)
+                missing = [other for other in one.depends_on if other in ids - done]
+                if stopped := next((other for other in missing if other not in coming), None):
                     state = results[stopped].status if stopped in results else "not done"
-                    why = f"it waits for {stopped}, which is {state}"
-                    results[one.id] = StoryResult(id=one.id, title=one.title, status="skipped", reason=why)
-                elif not missing and not held and _free(epic, one, working.values()):
+                    leave(one, "skipped", f"it waits for {stopped}, which is {state}")
+                elif held and not working:
+                    leave(one, "paused", "a person looks at the story before it")
+                elif not missing and not held and _free(epic, one, [*working.values()]):
                     waiting.remove(one)
-                    working[asyncio.create_task(_flow(epic, one, before).work())] = one
+                    working[asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())] = one
             if not working:
-                if held:
-                    for one in waiting:
-                        why = "a person looks at the story before it"
-                        results[one.id] = StoryResult(id=one.id, title=one.title, status="paused", reason=why)
-                    return
                 continue
-            done, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            finished, _ = await asyncio.wait(working, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished:
                 one = working.pop(task)
-                results[one.id] = task.result()
-                if results[one.id].status == "done":
-                    kept = EpicResult(epic=epic.backlog.epic, stories=[results[one.id]])
-                    write_file(_kept(epic, one), pretty_json(kept).encode("utf-8", "replace"))
-                epic.run.progress(_line(results[one.id]))
-                held = held or (bool(waiting) and _done(results, one.id) and await _holds(epic, one))
+                ended.append(one)
+                result = results[one.id] = task.result()
+                epic.run.progress(f"{one.id}: {result.status}" + (f": {result.reason}" if result.reason else ""))
+                if result.status == "done":
+                    done.add(one.id)
+                    _keep(epic, one, result)
+                    held = held or (bool(waiting) and await _holds(epic, one))
     finally:
         for task in working:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
+    return ended
 
 
-def _kept(epic: Epic, story: Story) -> Path:
-    """Where the result of a finished story stands."""
-    return epic.run.folder / story.slug / "result.json"
+def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
+    """Keep how a story ended: at once where it is done, else when the command ends, which decides what comes next."""
+    write_file(epic.run.folder / story.slug / "result.json", pretty_json(result).encode("utf-8", "replace"))
 
 
-def _flow(epic: Epic, story: Story, before: dict[str, StoryResult]) -> StoryFlow:
-    """A story that ended without being done begins anew; one that waits goes on."""
-    known = before.get(story.id)
-    ended = known is not None and known.status in ("failed", "blocked")
-    again = (known.rounds + 1 if ended else known.rounds) if known else 0
-    return StoryFlow(epic, story, again, blocked_before=bool(known and known.was_blocked))
+def _before(epic: Epic, story: Story) -> StoryResult | None:
+    """How a story ended when it was worked on before; None where it was not, or where that was cut off."""
+    path = epic.run.folder / story.slug / "result.json"
+    if not path.is_file():
+        return None
+    try:
+        return StoryResult.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise InputError("cannot be read", where=str(path), hint="delete it; the story begins anew") from error
 
 
 async def _holds(epic: Epic, story: Story) -> bool:
@@ -158,76 +145,32 @@ async def _holds(epic: Epic, story: Story) -> bool:
     return False
 
 
-def _done(results: dict[str, StoryResult], story: str) -> bool:
-    return story in results and results[story].status == "done"
-
-
-def _coming(story: str, waiting: Iterable[Story], working: dict[asyncio.Task[StoryResult], Story]) -> bool:
-    return any(one.id == story for one in (*waiting, *working.values()))
-
-
-def _free(epic: Epic, story: Story, working: Iterable[Story]) -> bool:
+def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     """Whether a story may begin beside those that are worked on: none touches its files, as far as they are named."""
-    others = list(working)
-    if len(others) >= epic.settings.parallel:
-        return False
-    return not others or (
-        bool(story.touches) and all(one.touches and not story.touches & one.touches for one in others)
-    )
-
-
-async def merged_stories(path: Path, epic: str, target: str = "") -> set[str]:
-    """Ids of the epic's stories that the history of a branch says are merged; of the one checked out where ""."""
-    project = Git(path)
-    form = f"--format=%(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-    code, out, _ = await project.attempt("log", "--first-parent", form, f"refs/heads/{target}" if target else "HEAD")
-    rows = [] if code else out.splitlines()
-    return {row.strip().removeprefix(f"{epic}/") for row in rows if row.startswith(f"{epic}/")}
-
-
-def _outcome(path: Path) -> dict[str, StoryResult]:
-    """How the stories stood when the command last came to its end."""
-    if not path.is_file():
-        return {}
-    try:
-        found = EpicResult.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise InputError("cannot be read", where=str(path), hint="delete it; stories that ended begin anew") from error
-    return {one.id: one for one in found.stories}
-
-
-def _line(result: StoryResult) -> str:
-    return f"{result.id}: {result.status}" + (f": {result.reason}" if result.reason else "")
+    apart = bool(story.touches) and all(one.touches and not story.touches & one.touches for one in others)
+    return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
 def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
     """A dry run: which stories would be taken, in order, and what each seat would be shown. Nobody is called."""
     backlog = find_backlog(project, epic)
+    ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
-    for one in in_order(chosen(backlog, story)):
-        handoff = StoryHandoff(one.id, limits=replace(settings.limits))
-        windows = {seat: window_sizes(seat, blocks_for(seat, one, handoff)) for seat in STAGES}
-        waits = [other for other in one.depends_on if any(other == two.id for two in backlog.stories)]
-        status, reason = ("done", "it is done") if one.status == "done" else ("planned", understood(one))
-        reason += f"; after {', '.join(waits)}" if waits and status == "planned" else ""
-        told: dict[str, Json] = {"id": one.id, "title": one.title, "status": status, "reason": reason}
-        rows.append(StoryResult.model_validate({**told, "windows": windows}))
+    for one in chosen(backlog, story):
+        handoff = StoryHandoff(one.id, limits=settings.handoff)
+        seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
+        windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
+        waits = ", ".join(other for other in one.depends_on if other in ids)
+        row = StoryResult(id=one.id, title=one.title, status="planned", windows=windows)
+        row.reason = _understood(one) + (f"; after {waits}" if waits else "")
+        if one.status == "done":
+            row.status, row.reason = "done", "it is done"
+        rows.append(row)
     return EpicResult(epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift])
 
 
-def understood(story: Story) -> str:
+def _understood(story: Story) -> str:
     """What was read of a story, and what SM has still to write."""
     read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
     return read if valid else f"{read}; SM has to mend: {lacks.removeprefix(f'{story.source}: ')}"
-
-
-def in_order(stories: Sequence[Story]) -> list[Story]:
-    """As they will be taken, one after the other: each behind those that it waits for."""
-    left, found = list(stories), list[Story]()
-    while left:
-        ids = {one.id for one in left}
-        following = next(one for one in left if not ids & set(one.depends_on))
-        found.append(following)
-        left.remove(following)
-    return found

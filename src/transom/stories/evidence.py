@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 
-from pydantic import BaseModel, ConfigDict
-
-from transom.gates import Finding
 from transom.stories.decisions import Read
 from transom.stories.git import Change, Git
-from transom.stories.handoff import Action
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison
 from transom.stories.validators import claims_against
-from transom.stories.weakened import is_test_file, weakened
 
 PROTECTED = (
     ".git*", ".github/**", ".gitlab-ci*", ".ci/**", "Jenkinsfile", "**/conftest.py", "pytest.ini", "tox.ini",
@@ -33,88 +32,96 @@ _TEST_SETTINGS = {
 """File -> its parts that decide how tests are run; the rest of it any story may change."""
 
 
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$", re.I
+)
+_CHECKS = re.compile(r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE)
+
+
+_CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
+_SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b")
+
+
 @dataclass(frozen=True)
 class Rules:
-    """What a project allows.
-
-    Attributes:
-        also_allowed: globs of files that every story may change beside its own.
-        protected: globs of files that only a story that names them may change.
-        backlog: the backlog's own files; only the orchestrator writes them.
-    """
+    """Globs of what every story may change, of what beside `PROTECTED` only one that names it, and of what none."""
 
     also_allowed: tuple[str, ...] = ("tests/**", "test/**")
-    protected: tuple[str, ...] = PROTECTED
+    protected: tuple[str, ...] = ()
     backlog: tuple[str, ...] = ()
 
 
-class FileChange(BaseModel):
-    """A changed file."""
+@dataclass(frozen=True)
+class Evidence:
+    """What an attempt of Dev is worth: nothing that speaks against it where `findings` is empty.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    path: str
-    action: Action
-
-
-class Evidence(BaseModel):
-    """What an attempt of Dev is worth.
-
-    Attributes:
-        findings: why it is not good enough; empty where it is.
-        changes: all that the story changed so far.
-        covered: number of a criterion -> tests that ran and are said to cover it.
-        uncovered: numbers of the criteria for which no such test is known.
+    `covered`: number of a criterion -> tests that ran and are said to cover it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    findings: tuple[str, ...] = ()
-    changes: tuple[FileChange, ...] = ()
-    covered: dict[int, tuple[str, ...]] = {}
-    uncovered: tuple[int, ...] = ()
+    findings: tuple[str, ...]
+    changes: tuple[Change, ...]
+    covered: dict[int, tuple[str, ...]]
+    uncovered: tuple[int, ...]
 
 
-def fits(path: str, globs: Iterable[str]) -> bool:
+async def judge(
+    git: Git, story: Story, rules: Rules, commits: tuple[str, str, str], read: Read, tests: Comparison
+) -> Evidence:
+    """Judge an attempt by Dev's reply and the orchestrator's own test run.
+
+    `commits`: the baseline, where the attempt began, and where it ended.
+    """
+    base, start, head = commits
+    changes, attempt = await git.changes(base, head), await git.changes(start, head)
+    named = frozenset((*story.creates, *story.changes, *story.allowed))
+    findings = [f"{one.path}: {why}" for one in changes if (why := _refused(one, story, rules, named))]
+    findings += [f"{path}: {why}" for path, why in await _loosened(git, base, head, changes, story, named)]
+    real, whole = ({one.path: one.action for one in some} for some in (attempt, changes))
+    claims = [f"reply: {one}" for one in claims_against(read, real, whole)]
+    findings += claims if changes else ["worktree: Dev changed no file"]
+    covered, problems = _coverage(read, story, tests)
+    findings += [*(f"reply: {one}" for one in problems), *(f"tests: {one}" for one in tests.problems)]
+    uncovered = tuple(number for number, _ in enumerate(story.criteria, 1) if number not in covered)
+    return Evidence(tuple(findings), changes, covered, uncovered)
+
+
+def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) -> str:
+    """Nothing may change but what the story allows, and nothing that decides how tests are run."""
+    if change.mode == "120000":
+        return "it is a link, which no diff shows the contents of"
+    if change.mode == "160000":
+        return "it is a repository of its own, which no diff shows the contents of"
+    if _fits(change.path, rules.backlog):
+        return "it is the backlog's, which the orchestrator writes"
+    if change.path not in named and _fits(change.path, (*PROTECTED, *rules.protected)):
+        return "it decides how tests are run or what git sees, and the story does not name it"
+    if story.allowed and not _fits(change.path, (*story.allowed, *rules.also_allowed)):
+        return "the story does not allow this file to change"
+    return ""
+
+
+def _fits(path: str, globs: Iterable[str]) -> bool:
     """Whether a path fits one of the globs; `**/x` fits `x`, too, and `folder/**` all below it."""
     return any(fnmatchcase(path, one) or (one.startswith("**/") and fnmatchcase(path, one[3:])) for one in globs)
 
 
-def judge_paths(changes: Sequence[Change], story: Story, rules: Rules) -> list[Finding]:
-    """Nothing may change but what the story allows, and nothing that decides how tests are run."""
-    own = frozenset((*story.creates, *story.changes, *story.allowed))
-    found = []
-    for change in changes:
-        named = change.path in own
-        if change.mode in ("120000", "160000"):
-            kind = "a link" if change.mode == "120000" else "a repository of its own"
-            found.append(
-                Finding("story.paths", change.path, None, f"it is {kind}, which no diff shows the contents of")
-            )
-        elif fits(change.path, rules.backlog):
-            found.append(
-                Finding("story.paths", change.path, None, "it is the backlog's, which the orchestrator writes")
-            )
-        elif not named and fits(change.path, rules.protected):
-            what = "it decides how tests are run or what git sees, and the story does not name it"
-            found.append(Finding("story.paths", change.path, None, what))
-        elif story.allowed and not fits(change.path, (*story.allowed, *rules.also_allowed)):
-            found.append(Finding("story.paths", change.path, None, "the story does not allow this file to change"))
-    return found
-
-
-async def judge_settings(git: Git, base: str, head: str, changes: Sequence[Change], story: Story) -> list[Finding]:
-    """What files that hold much else say of tests stays as it was, unless the story names the file."""
-    found = []
-    for change in changes:
-        name = change.path.rpartition("/")[2]
-        if name not in _TEST_SETTINGS or change.path in (*story.creates, *story.changes, *story.allowed):
+async def _loosened(
+    git: Git, base: str, head: str, changes: Sequence[Change], story: Story, named: frozenset[str]
+) -> list[tuple[str, str]]:
+    """Tests that check less than they did, and what files that hold much else say of how tests are run."""
+    found, before, after = list[tuple[str, str]](), dict[str, str](), dict[str, str | None]()
+    for path in (change.path for change in changes):
+        name = path.rpartition("/")[2]
+        settings = name in _TEST_SETTINGS and path not in named
+        if not settings and not is_test_file(path):
             continue
-        was, now = [_test_settings(name, await git.text(commit, change.path) or "") for commit in (base, head)]
-        if was != now:
-            what = "what it says of how tests are run changed, and the story does not name it"
-            found.append(Finding("story.paths", change.path, None, what))
-    return found
+        was, now = await git.text(base, path), await git.text(head, path)
+        if settings and _test_settings(name, was or "") != _test_settings(name, now or ""):
+            found.append((path, "what it says of how tests are run changed, and the story does not name it"))
+        if is_test_file(path):
+            after[path] = now
+            before |= {path: was} if was is not None else {}
+    return found + weakened(before, after, story.touches)
 
 
 def _test_settings(name: str, text: str) -> object:
@@ -127,50 +134,21 @@ def _test_settings(name: str, text: str) -> object:
         return text
 
 
-def judge_claims(read: Read, attempt: Mapping[str, Action], whole: Mapping[str, Action]) -> list[Finding]:
-    """Dev's list of files against git, both ways: of this attempt, or of the whole story."""
-    if not read.files:
-        why = read.problem or "FILES: with one line `- created|modified|deleted: PATH` each is missing"
-        return [Finding("story.claims", "reply", None, f"Dev lists no files: {why}")]
-    claims = read.files
-    known = {**{path: whole[path] for path in claims if path in whole}, **attempt}
-    known |= {
-        path: claims[path] for path in claims if path in attempt and path in whole and claims[path] == whole[path]
-    }
-    return [Finding("story.claims", "reply", None, one) for one in claims_against(claims, known)]
-
-
-async def judge_tests(git: Git, base: str, head: str, changes: Sequence[Change], story: Story) -> list[Finding]:
-    """Tests that were there before check no less than they did."""
-    paths = [change for change in changes if is_test_file(change.path)]
-    before: dict[str, str] = {}
-    after: dict[str, str | None] = {}
-    for change in paths:
-        after[change.path] = await git.text(head, change.path)
-        old = await git.text(base, change.path)
-        if old is not None:
-            before[change.path] = old
-    found = weakened(before, after, story.touches)
-    return [Finding("story.tests", path, None, what) for path, what in found]
-
-
-def judge_coverage(read: Read, story: Story, tests: Comparison) -> tuple[list[Finding], dict[int, tuple[str, ...]]]:
-    """Tests that are said to cover a criterion must have run."""
-    ran = tests.after.ids("passed", "failed", "error")
-    found: list[Finding] = []
+def _coverage(read: Read, story: Story, tests: Comparison) -> tuple[dict[int, tuple[str, ...]], list[str]]:
+    """Criterion -> tests that ran and are said to cover it; and what is said and is not so."""
+    ran = sorted(tests.after.ids("passed", "failed", "error"))
     covered: dict[int, tuple[str, ...]] = {}
+    problems: list[str] = []
     for number, names in read.tests.items():
         if not 1 <= number <= len(story.criteria):
-            found.append(Finding("story.coverage", "reply", None, f"there is no criterion {number}"))
+            problems.append(f"there is no criterion {number}")
             continue
         for name in names:
-            hits = tuple(sorted(one for one in ran if _same_test(one, name)))
-            if hits:
+            if hits := [one for one in ran if _same_test(one, name)]:
                 covered[number] = (*covered.get(number, ()), *hits)
             else:
-                what = f"{name} is said to cover criterion {number}, and did not run"
-                found.append(Finding("story.coverage", "reply", None, what))
-    return found, covered
+                problems.append(f"{name} is said to cover criterion {number}, and did not run")
+    return covered, problems
 
 
 def _same_test(case: str, name: str) -> bool:
@@ -180,31 +158,114 @@ def _same_test(case: str, name: str) -> bool:
     return case == plain or case.endswith(f".{plain}") or case.partition("[")[0].endswith(f".{plain}")
 
 
-async def judge(
-    git: Git, story: Story, rules: Rules, commits: tuple[str, str, str], read: Read, tests: Comparison
-) -> Evidence:
-    """Judge an attempt.
+def is_test_file(path: str) -> bool:
+    """Whether a path is one of tests by its name."""
+    return bool(_TEST_FILE.search(path)) and PurePosixPath(path).suffix not in (".md", ".txt")
+
+
+def weakened(
+    before: Mapping[str, str], after: Mapping[str, str | None], may_change: frozenset[str]
+) -> list[tuple[str, str]]:
+    """`(path, what is wrong)` for tests that check less than they did; what is skipped checks nothing.
 
     Args:
-        git: in the story's worktree.
-        story: what was to be done.
-        rules: what the project allows.
-        commits: the baseline, where the attempt began, and where it ended.
-        read: Dev's reply.
-        tests: the orchestrator's own run, against the one at the baseline.
+        before: path -> text of the test files that changed, as they were.
+        after: path -> text now, None where it is gone; files that are new included.
+        may_change: files whose checks the story says may change; fewer checks are wrong there, too.
     """
-    base, start, head = commits
-    changes, attempt = await git.changes(base, head), await git.changes(start, head)
-    findings = [*judge_paths(changes, story, rules), *await judge_settings(git, base, head, changes, story)]
-    if not changes:
-        findings.append(Finding("story.diff", "worktree", None, "Dev changed no file"))
-    findings += judge_claims(read, {one.path: one.action for one in attempt}, {one.path: one.action for one in changes})
-    findings += await judge_tests(git, base, head, changes, story)
-    found, covered = judge_coverage(read, story, tests)
-    findings += [*found, *(Finding("story.run", "tests", None, one) for one in tests.problems)]
-    return Evidence(
-        findings=tuple(f"{one.artifact}: {one.message}" for one in findings),
-        changes=tuple(FileChange(path=one.path, action=one.action) for one in changes),
-        covered=covered,
-        uncovered=tuple(one.number for one in story.criteria if one.number not in covered),
-    )
+    parsed = {path: _python(path, text) or {} for path, text in after.items() if text is not None}
+    moved = {name.rpartition(".")[2]: checks for tests in parsed.values() for name, checks in tests.items()}
+    found: list[tuple[str, str]] = []
+    for path, old in before.items():
+        if (tests := _python(path, old)) is None:
+            found += [(path, what) for what in _by_lines(old, after[path])]
+        for name, checks in (tests or {}).items():  # a test may move to another file or class
+            now = parsed.get(path, {}).get(name, moved.get(name.rpartition(".")[2]))
+            if now is None:
+                found.append((path, f"{name} is gone"))
+            elif now.total() < checks.total():
+                found.append((path, f"{name} makes {now.total()} checks, and made {checks.total()}"))
+            elif (lost := checks - now) and path not in may_change:
+                found.append((path, f"{name} no longer checks: {next(iter(lost))[:120]}"))
+    return found
+
+
+def _by_lines(old: str, new: str | None) -> list[str]:
+    """For languages that are not parsed here: counts of checks, cases and skips."""
+    if new is None:
+        return ["is gone"]
+    found = []
+    for what, form, sign in (("checks", _CHECKS, 1), ("cases", _CASES, 1), ("skips", _SKIPS, -1)):
+        had, has = len(form.findall(old)), len(form.findall(new))
+        found += [f"has {has} {what}, and had {had}"] if (had - has) * sign > 0 else []
+    return found
+
+
+def _python(path: str, text: str) -> dict[str, Counter[str]] | None:
+    """Test name, with its class -> what it checks; None where the text is no Python."""
+    try:
+        body = ast.parse(text).body if path.endswith(".py") else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return None if body is None else _tests(body, "", skipped=any(map(_is_skip, body)))
+
+
+def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = {}
+    for node in body:
+        marked = skipped or any(map(_is_skip, getattr(node, "decorator_list", ())))
+        if isinstance(node, ast.ClassDef):
+            found |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
+            reached = _reached(node.body)
+            none = marked or any(_is_skip(one) for one in reached if isinstance(one, ast.Expr))
+            found[f"{prefix}{node.name}"] = (
+                Counter() if none else Counter(one for row in reached for one in _checks(row))
+            )
+    return found
+
+
+def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that count: none behind a return, under `if False`, or whose failure is caught."""
+    found: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, ast.Return | ast.Raise):
+            break
+        found.append(node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        caught = isinstance(node, ast.Try) and node.handlers
+        dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+        for name in ("orelse", "finalbody") if caught or dead else ("body", "orelse", "finalbody"):
+            found += _reached(getattr(node, name, ()))
+    return found
+
+
+def _checks(node: ast.stmt) -> list[str]:
+    """What a statement checks."""
+    if isinstance(node, ast.Assert):
+        return [] if _constant(node.test) else [ast.unparse(node.test)]
+    asked = [one.context_expr for one in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
+    asked += [node.value] if isinstance(node, ast.Expr) else []
+    return [ast.unparse(one) for one in asked if _is_check(one)]
+
+
+def _is_check(node: ast.expr) -> bool:
+    inner = node.value if isinstance(node, ast.Await) else node
+    if not isinstance(inner, ast.Call) or (inner.args and all(map(_constant, inner.args))):
+        return False
+    name = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
+    return name.startswith("assert") or name in ("raises", "warns", "fail")
+
+
+def _is_skip(node: ast.stmt | ast.expr) -> bool:
+    """Whether it is a mark or a call that skips, or the assignment of such a mark."""
+    told = node.value if isinstance(node, ast.Expr | ast.Assign) else node
+    if not isinstance(told, ast.expr):
+        return False
+    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(told)))
+
+
+def _constant(node: ast.expr) -> bool:
+    """Whether it is the same whatever the program does."""
+    return not any(isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node))

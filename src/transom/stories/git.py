@@ -1,4 +1,4 @@
-"""Git, as the orchestrator uses it: no hooks, no helpers of the repository, and nothing is thrown away.
+"""Git and worktrees, as the orchestrator uses them: no hooks, no helpers of a repository, and nothing is thrown away.
 
 It never resets or deletes a commit that it did not make: what stands in a worktree's way is parked on a branch first.
 """
@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from secrets import token_hex
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -27,17 +27,13 @@ _SAFE = (
 )
 _WHO = {"GIT_AUTHOR_NAME": "Transom", "GIT_AUTHOR_EMAIL": "transom@localhost"}
 _COMMITTER = {name.replace("AUTHOR", "COMMITTER"): value for name, value in _WHO.items()}
-_ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted"}
-
+_ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified", "T": "modified"}
+_PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 STORY_TRAILER = "Transom-Story"
 """Of the commit that merges a story: `EPIC/STORY`."""
 OWN_TRAILER = "Transom-Own"
 """Of commits that the orchestrator can make again at any time."""
-
-
-class GitFailed(InputError):
-    """A git command ended with an error."""
 
 
 @dataclass(frozen=True)
@@ -49,47 +45,36 @@ class Change:
     mode: str
 
 
-class Look(NamedTuple):
-    """How a worktree stands: the branch, the head's commit, changed and untracked paths."""
-
-    branch: str
-    head: str
-    paths: tuple[str, ...]
-
-
 class Git:
     """Git in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    async def __call__(self, *args: str, stdin: str | None = None, env: Mapping[str, str] | None = None) -> str:
+    async def __call__(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
         """Run `git ARGS`; its output without the last line end.
 
         Raises:
-            GitFailed: naming the command and what git said.
+            InputError: naming the command and what git said.
         """
         code, out, err = await self.attempt(*args, stdin=stdin, env=env)
         if code:
-            said = " ".join((err or out).split())[:400]
-            raise GitFailed(f"git {args[0]} failed: {said}", where=str(self.folder), hint="look at it with git status")
+            what = f"git {args[0]} failed: {_said(err or out)}"
+            raise InputError(what, where=str(self.folder), hint="look at it with git status")
         return out.removesuffix("\n")
 
-    async def attempt(
-        self, *args: str, stdin: str | None = None, env: Mapping[str, str] | None = None
-    ) -> tuple[int, str, str]:
+    async def attempt(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """The same; exit code, output and errors, whatever they are."""
-        options = [word for one in _SAFE for word in ("-c", one)]
+        line = ("git", *(word for one in _SAFE for word in ("-c", one)), *args)
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         around |= {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(env or {})}
         pipe = asyncio.subprocess.PIPE
         try:
-            line = ("git", *options, *args)
             process = await start_group(*line, cwd=self.folder, env=around, stdin=pipe, stdout=pipe, stderr=pipe)
         except FileNotFoundError as error:
             raise InputError("cannot run git", where=str(self.folder), hint="install git; check the folder") from error
         try:
-            out, err = await process.communicate((stdin or "").encode())
+            out, err = await process.communicate(stdin.encode())
         finally:
             kill_group(process)  # where it was cancelled: it must not write on
         return process.returncode or 0, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "replace")
@@ -103,20 +88,27 @@ class Git:
         """The branch that is checked out; "" where none is."""
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
-    async def look(self) -> Look:
-        """Branch, head and what differs from it, the workspace left out."""
+    async def free(self, branch: str, number: int = 0) -> str:
+        """A branch that there is not yet: this name, with a number behind it from `number` on."""
+        name = f"{branch}-{number}" if number else branch
+        return await self.free(branch, number + 1) if await self.commit_of(f"refs/heads/{name}") else name
+
+    async def worktrees(self) -> dict[str, Path]:
+        """Branch -> where it is checked out."""
+        rows = [row.splitlines() for row in (await self("worktree", "list", "--porcelain")).split("\n\n")]
+        told = [dict(line.partition(" ")[::2] for line in row) for row in rows]
+        return {one["branch"].removeprefix("refs/heads/"): Path(one["worktree"]) for one in told if "branch" in one}
+
+    async def look(self) -> tuple[str, str, tuple[str, ...]]:
+        """The branch, the head's commit, and the paths that differ from it, the workspace left out."""
         options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
         unseen = "--ignore-submodules=dirty"  # git would run what the settings of a repository in here name
         rows = (await self("status", *options, unseen)).split("\0")
         told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
-        cuts = {"1": 8, "u": 10, "?": 1, "2": 9}
-        paths = [row.split(" ", cuts[row[0]])[cuts[row[0]]] for row in rows if row[:1] in cuts]
-        branch = told.get("branch.head", "")
+        cuts = {"1": 8, "u": 10, "?": 1}
+        paths = [row.split(" ", cuts[row[0]])[-1] for row in rows if row[:1] in cuts]
         mine = tuple(path for path in paths if not path.startswith(".transom"))
-        return Look("" if branch == "(detached)" else branch, told.get("branch.oid", ""), mine)
-
-    async def is_ancestor(self, old: str, new: str) -> bool:
-        return (await self.attempt("merge-base", "--is-ancestor", old, new))[0] == 0
+        return told["branch.head"].replace("(detached)", ""), told.get("branch.oid", ""), mine
 
     async def commit_all(self, message: str) -> str:
         """Commit whatever changed, if anything did; the head afterwards."""
@@ -125,54 +117,44 @@ class Git:
             await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
         return await self("rev-parse", "HEAD")
 
-    async def commit_tree(self, parent: str, message: str) -> str:
-        """A merge commit of what is checked out into `parent`, on no branch."""
-        tree = await self("rev-parse", "HEAD^{tree}")
-        return await self("commit-tree", tree, "-p", parent, "-p", "HEAD", stdin=message, env=await self._who())
+    async def commit_tree(self, tree: str, message: str, *parents: str) -> str:
+        """A commit on no branch."""
+        words = [word for parent in parents for word in ("-p", parent)]
+        return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
 
     async def merge(self, commit: str, message: str) -> str:
         """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
-        who = await self._who()
-        code, out, err = await self.attempt("merge", "--quiet", "--no-verify", "-m", message, commit, env=who)
+        words = ("merge", "--quiet", "--no-verify", "-m", message, commit)
+        code, out, err = await self.attempt(*words, env=await self._who())
         if code:
             await self.attempt("merge", "--abort")
-        return " ".join((out or err).split())[:300] if code else ""
+        return _said(out or err) if code else ""
 
     async def forward(self, branch: str, old: str, new: str) -> str:
         """Move a branch forward, wherever it is checked out; why not, where a person's files are in the way."""
-        for row in (await self("worktree", "list", "--porcelain")).split("\n\n"):
-            if f"branch refs/heads/{branch}" in row.splitlines():
-                folder = Path(row.splitlines()[0].removeprefix("worktree "))
-                code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
-                return " ".join((err or out).split())[:300] if code else ""
-        code, _, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
-        return " ".join(err.split())[:300] if code else ""
+        if folder := (await self.worktrees()).get(branch):
+            code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
+        else:
+            code, out, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
+        return _said(err or out) if code else ""
 
-    async def is_own(self, base: str) -> bool:
-        """Whether all that stands above a commit can be made again by the orchestrator."""
-        rows = await self("log", f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)", f"{base}..HEAD")
-        return all(row.strip() for row in rows.split("\n")) if rows else False
-
-    async def snapshot(self, message: str) -> str:
-        """A commit of everything that lies here, on no branch; index and files stay as they are."""
-        with tempfile.TemporaryDirectory() as folder:
-            env = {"GIT_INDEX_FILE": f"{folder}/index", **await self._who()}
-            await self("read-tree", "HEAD", env=env)
-            await self("add", "--all", env=env)
-            tree = await self("write-tree", env=env)
-        return await self("commit-tree", tree, "-p", "HEAD", stdin=message, env=env)
+    async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
+        """Story -> the commit that merged it into a branch (None: the one checked out), of an epic."""
+        form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
+        commits = f"{since}..refs/heads/{target}" if since else f"refs/heads/{target}" if target else "HEAD"
+        code, out, _ = await self.attempt("log", "--first-parent", form, commits)
+        rows = [row.partition(" ")[::2] for row in ("" if code else out).splitlines()]
+        return {key.strip().removeprefix(f"{epic}/"): commit for commit, key in rows if key.startswith(f"{epic}/")}
 
     async def changes(self, base: str, head: str) -> tuple[Change, ...]:
         """What differs between two commits, file by file; a renamed file is deleted and created."""
-        out = await self("diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--abbrev=40", base, head)
-        pieces = out.split("\0")
-        rows = zip(pieces[0::2], pieces[1::2], strict=False)
-        return tuple(Change(path, _ACTIONS.get(meta.split()[4], "modified"), meta.split()[1]) for meta, path in rows)
+        pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
+        rows = [(meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)]
+        return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
 
     async def diff(self, base: str, head: str) -> str:
         """What differs between two commits, line by line."""
-        out = await self("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", base, head)
-        return out.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return (await self(*_PLAIN_DIFF, base, head)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     async def text(self, commit: str, path: str) -> str | None:
         """A file of a commit; None where it is not there."""
@@ -184,26 +166,25 @@ class Git:
         await self("checkout", "--quiet", "--force", ".")
         await self("clean", "-ffdqx")
 
-    async def park(self, name: str, message: str) -> str:
-        """Keep all that lies here, commits and files, on a new branch `transom/parked/NAME-N`; the branch."""
-        commit = await self.snapshot(message)
-        number = 1
-        while await self.commit_of(f"refs/heads/transom/parked/{name}-{number}"):
-            number += 1
-        branch = f"transom/parked/{name}-{number}"
+    async def park(self, name: str) -> str:
+        """Keep all that lies here on a new branch, which is returned; index and files stay as they are."""
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"GIT_INDEX_FILE": f"{folder}/index"}
+            await self("read-tree", "HEAD", env=env)
+            await self("add", "--all", env=env)
+            tree = await self("write-tree", env=env)
+        commit = await self.commit_tree(tree, "Kept by Transom\n", "HEAD")
+        branch = await self.free(f"transom/parked/{name}", 1)
         await self("update-ref", f"refs/heads/{branch}", commit)
         return branch
 
     async def state(self) -> dict[str, str]:
         """What a worktree's agent must leave alone, digested: refs, this checkout's files, git's settings and hooks."""
-        refs = await self("for-each-ref", "--format=%(refname) %(objectname)")
-        mine = "refs/heads/transom/"
-        found = {
-            ref: commit for ref, _, commit in (line.partition(" ") for line in refs.splitlines()) if mine not in ref
-        }
+        rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
+        found = dict(row.split(" ") for row in rows if "refs/heads/transom/" not in row)
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
         settings = [common / "config", *(common / "hooks").glob("*"), *(common / "info").glob("*")]
-        for file in [*(self.folder / path for path in (await self.look()).paths[:2_000]), *settings]:
+        for file in [*(self.folder / path for path in (await self.look())[2][:2_000]), *settings]:
             path = file.relative_to(self.folder).as_posix() if file.is_relative_to(self.folder) else str(file)
             found[path] = digest(file.read_bytes()) if file.is_file() and not file.is_symlink() else "none"
         return found
@@ -212,3 +193,65 @@ class Git:
         """An identity for commits, where the person has not set one."""
         known = (await self.attempt("var", "GIT_AUTHOR_IDENT"))[0] == 0
         return {} if known else {**_WHO, **_COMMITTER}
+
+
+class Worktrees:
+    """The worktrees of one run, below one folder; `parked`: branches that keep what stood in the way."""
+
+    def __init__(self, root: Path, project: Path) -> None:
+        self.root, self.project = root, Git(project)
+        self.parked: list[str] = []
+        self.lock = asyncio.Lock()  # git's list of worktrees cannot be read while one is made
+
+    def git(self, branch: str) -> Git:
+        return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
+
+    async def ensure(self, branch: str, commit: str) -> Git:
+        """The worktree of a branch, made at a commit where branch or worktree are missing."""
+        here = self.git(branch)
+        async with self.lock:
+            if not await self.is_linked(here):
+                if here.folder.exists():  # an agent made something else of it
+                    here.folder.rename(f"{here.folder}.replaced-{token_hex(4)}")
+                known = await self.project.commit_of(f"refs/heads/{branch}")
+                here.folder.parent.mkdir(parents=True, exist_ok=True)
+                start = (str(here.folder), branch) if known else ("-b", branch, str(here.folder), commit)
+                await self.project("worktree", "add", "--quiet", "--force", *start)  # git may still list a lost folder
+        return here
+
+    async def is_linked(self, here: Git) -> bool:
+        """Whether a folder is still a worktree of the project, and not a repository that was put in its place."""
+        if not (here.folder / ".git").is_file():
+            return False
+        common = await self.project("rev-parse", "--path-format=absolute", "--git-common-dir")
+        code, out, _ = await here.attempt("rev-parse", "--absolute-git-dir")
+        return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
+
+    async def restore(self, branch: str, commit: str) -> str:
+        """Bring a worktree to a commit; the branch on which is kept what stood there, "" where nothing did."""
+        here = await self.ensure(branch, commit)
+        at, kept = await here.look(), ""
+        if at == (branch, commit, ()):
+            return ""
+        own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
+        above = await here("log", own, f"{commit}..HEAD")  # a line a commit, empty where it is not the orchestrator's
+        if at[2] or not above or not all(row.strip() for row in above.split("\n")):
+            kept = await here.park(branch.removeprefix("transom/"))
+            self.parked.append(kept)
+        await here("checkout", "--quiet", "--force", "-B", branch, commit)
+        await here("clean", "-fdq")
+        return kept
+
+    async def remove(self, branch: str, unless_beyond: str = "") -> None:
+        """Let go of a worktree, and of its branch if that is merged; not with work above `unless_beyond`."""
+        here = self.git(branch)
+        if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
+            return
+        async with self.lock:
+            if here.folder.exists():
+                await self.project("worktree", "remove", "--force", str(here.folder))
+        await self.project.attempt("branch", "--quiet", "-d", branch)
+
+
+def _said(text: str) -> str:
+    return " ".join(text.split())[:300]

@@ -1,19 +1,24 @@
-"""Stories in Markdown: one story a file (BMAD v4 and v6, specifications of build-auto), or a page of epics."""
+"""Stories in Markdown: one story a file (BMAD v4 and v6), a page of epics, the tasks of spec-kit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from transom.errors import InputError
-from transom.formats.markdown import Bullets, Item, Node, Paragraph, Part, Table, iter_lines, parse
-from transom.stories.story import Criterion, Story, Task, placeholders, read_status
+from transom.formats.markdown import Bullets, Node, Paragraph, Part, Table, Text, iter_lines, parse, region
+from transom.stories.status import find_status, front_matter
+from transom.stories.story import Story, Task, placeholders, read_status
 
 _TITLE = re.compile(r"^(?:user\s+)?story\s+(\d+(?:\.\d+)*[a-z]?)(?:\s*[:–—-]\s*|\.?\s+)(.+)$", re.IGNORECASE)
 _EPIC = re.compile(r"^epic\s+(\d+[a-z]?)\s*(?:[:–—-]\s*(.*))?$", re.IGNORECASE)
-_STATUS = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
+_PHASE = re.compile(r"^phase\s+(\w+)\s*[:–—-]\s*(.+)$", re.IGNORECASE)
+_USER_STORY = re.compile(r"^user\s+story\s+(\d+)\s*[:–—-]\s*(.+?)\s*(?:\(priority.*)?$", re.IGNORECASE)
 _BOX = re.compile(r"^\[([ xX])\]\s+")
+_TASK = re.compile(r"^(T\d+|TXXX)\s+(?:\[[^\]]*\]\s*)*")
+_FILE = re.compile(r"(?<![\w/])((?:[\w.-]+/)+[\w.-]+\.\w+)")
 _SERVES = re.compile(r"\bACs?\s*:?\s*((?:#?\d+[\s,&]*(?:and\s+)?)+)", re.IGNORECASE)
 _OWN_MARK = re.compile(r"\s*\(ACs?\s*:?\s*#?\d[^)]*\)\s*$", re.IGNORECASE)
 _BEGINS = re.compile(r"^(?:given\b|(?:AC\s*#?)?\d+\s*[:.)])", re.IGNORECASE)
@@ -28,107 +33,132 @@ _CRITERIA = (
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b", re.IGNORECASE
 )
+_WAITS = re.compile(r"(?:prerequisites?|depend(?:s on|encies))\s*:", re.IGNORECASE)
 _FILES = re.compile(r"^files?\s+to\s+(?:create|modify|change|touch)", re.IGNORECASE)
 _NEW = re.compile(r"\b(?:new|create[ds]?)\b", re.IGNORECASE)
 _PATH = re.compile(r"^[\w.@-]+(?:/[\w.@+-]+)*\.?\w*$")
-_SLUG_ID = re.compile(r"^(\d+)-(\d+[a-z]?)-(.+)$")
-_NO_STORY = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
+_SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
 def read_story_file(text: str, source: str) -> Story:
-    """Read a file that holds one story.
-
-    Args:
-        text: the whole file.
-        source: its path, relative to the project; names it in errors.
+    """Read the text of a file that holds one story; `source` is its path, relative to the project.
 
     Raises:
-        InputError: no story, or a template that nobody filled in; with file:line.
+        InputError: no story, several, or a template that nobody filled in; with file:line.
     """
-    front, rest = front_matter(text)
-    if front and re.search(r"^## Intent", rest, re.MULTILINE):
-        return _read_spec(text, source)
-    parts = parse(text)
-    found = next(((number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))), None)
-    if found is None:
-        refuse_template(text, source)
-        raise InputError("holds no story", where=source, hint=_NO_STORY)
-    number, match = found
-    if parts[number].level > 1 and sum(bool(_TITLE.match(_full(part))) for part in parts) > 1:
-        raise InputError("holds several stories", where=source, hint="name the epic that they belong to")
     refuse_template(text, source)
-    body = parts[number:]
-    status = next((hit[1] for line in iter_lines(body[0].blocks) if (hit := _STATUS.match(line.text))), "")
-    status = (
-        status
-        or front.get("status", "")
-        or next((_plain(part.blocks) for part in body if part.title.lower() == "status"), "")
-    )
+    parts, front = parse(text), front_matter(text)
+    found = [(number, match) for number, part in enumerate(parts) if (match := _TITLE.match(_full(part)))]
     key = PurePosixPath(source).name.removesuffix(".md").removesuffix(".story")
-    creates, changes = _named_files(body)
-    return Story(
-        id=match[1],
-        title=match[2].strip(),
-        key=key if re.match(r"\d+-", key) else "",
-        epic=f"epic-{match[1].partition('.')[0]}",
-        text=text,
-        goal=_section(body, "story") or _section(body, "user story"),
-        criteria=_criteria(body),
-        tasks=_tasks(body),
-        status=read_status(status),
-        status_text=status.strip(),
-        creates=creates,
-        changes=changes,
-        source=source,
-        line=parts[number].line,
-        owns_file=True,
-    )
+    slug = _SLUG_ID.match(key)
+    if found:
+        number, identity, title = found[0][0], found[0][1][1], found[0][1][2]
+    elif front.get("title") and _section(parts, "intent"):  # a specification of build-auto
+        number, title = 0, front["title"][1]
+        identity = f"{slug[1]}.{slug[2]}" if slug and slug[2] else key.partition("-")[0]
+    else:
+        hint = 'begin it with "# Story 1.1: Title", or name the backlog\'s own file'
+        raise InputError("holds no story", where=source, hint=hint)
+    if parts[number].level > 1 and len(found) > 1:
+        raise InputError("holds several stories", where=source, hint="name the epic that they belong to")
+    status = find_status(text)
+    more: dict[str, Any] = {"owns_file": True, "key": key if slug else "", "source": source}
+    more |= {"status": read_status(status.text), "status_text": status.text} if status else {}
+    goal = _section(parts[number:], "story", "user story", "intent")
+    return _story(parts[number:], id=identity, title=title, text=text, goal=goal, **more)
 
 
-def read_epics(text: str, source: str, epic: str | None = None) -> tuple[Story, ...]:
-    """The stories of a page of epics (`## Epic 1: ...`, `### Story 1.1: ...`), of one epic where it is named.
+def read_epics(text: str, source: str) -> tuple[Story, ...]:
+    """The stories of a page of epics (`## Epic 1: ...`, `### Story 1.1: ...`).
 
     Raises:
-        InputError: no story, or a template.
+        InputError: no story, two of one id, or a template.
     """
     refuse_template(text, source)
     parts = parse(text)
-    lines = text.splitlines(keepends=True)
-    stories = []
+    stories: list[Story] = []
     for number, part in enumerate(parts):
-        match = _TITLE.match(_full(part))
-        if match is None or not part.level:
-            continue
-        body = _region(parts, number)
-        after = parts[number + len(body)].line - 1 if number + len(body) < len(parts) else len(lines)
-        creates, changes = _named_files(body)
-        stories.append(
-            Story(
-                id=match[1],
-                title=match[2].strip(),
-                epic=f"epic-{match[1].partition('.')[0]}",
-                text="".join(lines[part.line - 1 : after]).rstrip() + "\n",
-                goal=_goal(body[0].blocks),
-                criteria=_criteria(body),
-                tasks=_tasks(body),
-                status="backlog",
-                creates=creates,
-                changes=changes,
-                depends_on=_prerequisites(body),
-                source=source,
-                line=part.line,
-            )
-        )
+        if part.level and (match := _TITLE.match(_full(part))):
+            body = _region(parts, number)
+            waits = next((one.text for one in _lines(body) if _WAITS.match(one.text)), "")
+            more: dict[str, Any] = {"goal": _goal(part.blocks), "status": "backlog", "source": source}
+            more["depends_on"] = tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", waits)))
+            whole = _cut(text, parts, number, len(body))
+            stories.append(_story(body, id=match[1], title=match[2], text=whole, **more))
     if not stories:
         raise InputError("holds no story", where=source, hint='write each one below "### Story 1.1: Title"')
     ids = [story.id for story in stories]
     if twice := next((one for one in stories if ids.count(one.id) > 1), None):
         raise InputError(f"has two stories {twice.id}", where=f"{source}:{twice.line}", hint="number them apart")
-    return tuple(story for story in stories if epic is None or story.epic == epic)
+    return tuple(stories)
+
+
+def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, ...]:
+    """Read spec-kit's `tasks.md`: each phase is a story. The `spec.md` beside it has goals and acceptance scenarios.
+
+    Raises:
+        InputError: no phase with tasks, or a template.
+    """
+    refuse_template(text, source)
+    parts = parse(text)
+    wanted = {match[1]: part for part in parse(specification) if (match := _USER_STORY.match(part.title))}
+    stories: list[Story] = []
+    for number, part in enumerate(parts):
+        phase = _PHASE.match(part.title) if part.level == 2 else None
+        body = region(parts, number)
+        tasks = tuple(
+            one.model_copy(update={"text": _TASK.sub(r"\1 ", one.text)})
+            for one in _boxes([block for inner in body for block in inner.blocks])
+            if _TASK.match(one.text)
+        )
+        if not phase or not tasks:
+            continue
+        about = _USER_STORY.match(phase[2])
+        goal, criteria = _wanted(body, wanted.get(about[1]) if about else None)
+        named = [file for task in tasks for file in _FILE.findall(task.text)]
+        prepares = [one.id for one in stories if not about or one.id.startswith("phase-")]
+        stories.append(
+            Story(
+                id=f"US{about[1]}" if about else f"phase-{phase[1].lower()}",
+                title=(about or phase)[2].strip(),
+                epic=PurePosixPath(source).parent.name,
+                text=_cut(text, parts, number, len(body)),
+                goal=goal,
+                criteria=criteria,
+                tasks=tasks,
+                status="done" if all(task.done for task in tasks) else "backlog",
+                depends_on=tuple(prepares),  # user stories wait for what prepares them, other phases for all
+                changes=tuple(dict.fromkeys(named)),
+                source=source,
+                line=part.line,
+            )
+        )
+    if not stories:
+        hint = 'write tasks as "- [ ] T001 ..." below "## Phase 1: ..."'
+        raise InputError("holds no phase with tasks", where=source, hint=hint)
+    return tuple(stories)
+
+
+def refuse_template(text: str, source: str) -> None:
+    """Refuse a file whose heading or story is a placeholder: it is a template, and no work."""
+    heading = next((part.line for part in parse(text) if part.level == 1), 0)
+    lines = text.splitlines()
+    for line, found in placeholders(text):
+        if line == heading or lines[line - 1].startswith(("title:", "# ", "### Story")):
+            raise InputError(f"is a template: {found} is not filled in", where=f"{source}:{line}", hint="fill it in")
+
+
+def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
+    """A story whose sections are these; the first one is its heading."""
+    creates, changes = _named_files(body)
+    tasks = [task for part in body if re.match(r"tasks\b", part.title, re.IGNORECASE) for task in _boxes(part.blocks)]
+    told = {"creates": creates, "changes": changes, "tasks": tuple(tasks), "criteria": _criteria(body), **more}
+    epic = f"epic-{more['id'].partition('.')[0]}"
+    return Story.model_validate({"title": title.strip(), "epic": epic, "line": body[0].line, **told})
 
 
 def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
-    """A story's heading with what belongs to it; its sections may be headings of its own level."""
+    """A heading with what belongs to it; the sections of a story may be headings of its own level."""
     stop = start + 1
     while stop < len(parts):
         one = parts[stop]
@@ -139,83 +169,62 @@ def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
     return parts[start:stop]
 
 
-def refuse_template(text: str, source: str) -> None:
-    """Refuse a file whose heading or story is a placeholder: it is a template, and no work.
-
-    Raises:
-        InputError: naming line and placeholder.
-    """
-    heading = next((part for part in parse(text) if part.level == 1), None)
-    lines = {heading.line} if heading else set()
-    lines |= {
-        number for number, line in enumerate(text.splitlines(), 1) if line.startswith(("title:", "# ", "### Story"))
-    }
-    for line, found in placeholders(text):
-        if line in lines:
-            raise InputError(f"is a template: {found} is not filled in", where=f"{source}:{line}", hint="fill it in")
-
-
-def front_matter(text: str) -> tuple[dict[str, str], str]:
-    """The fields between two lines `---` at the beginning, and the rest; no fields where there are no such lines."""
-    match = re.match(r"---\r?\n(.*?)\r?\n---\r?\n", text, re.DOTALL)
-    if match is None:
-        return {}, text
-    rows = (line.partition(":") for line in match[1].splitlines())
-    fields = {name.strip(): value.partition(" #")[0].strip().strip("'\"") for name, _, value in rows}
-    return fields, text[match.end() :]
-
-
-def _read_spec(text: str, source: str) -> Story:
-    """A specification that BMAD's build-auto writes: front matter, intent, tasks."""
-    refuse_template(text, source)
-    fields, rest = front_matter(text)
-    body = parse(rest)
-    stem = PurePosixPath(source).name.removesuffix(".md")
-    identity = _SLUG_ID.match(stem)
-    return Story(
-        id=f"{identity[1]}.{identity[2]}" if identity else stem.partition("-")[0],
-        title=fields.get("title", stem),
-        key=stem,
-        text=text,
-        goal=_section(body, "intent"),
-        criteria=_criteria(body),
-        tasks=_tasks(body),
-        status=read_status(fields.get("status", "")),
-        status_text=fields.get("status", ""),
-        source=source,
-        owns_file=True,
-    )
+def _cut(text: str, parts: Sequence[Part], start: int, count: int) -> str:
+    """The text of so many parts."""
+    lines = text.splitlines(keepends=True)
+    stop = parts[start + count].line - 1 if start + count < len(parts) else len(lines)
+    return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
 
 
 def _full(part: Part) -> str:
     return f"{part.number} {part.title}".strip()
 
 
-def _plain(blocks: Sequence[Node]) -> str:
-    return " ".join(line.text for line in iter_lines(blocks)).strip()
+def _lines(parts: Sequence[Part]) -> Iterator[Text]:
+    return (line for part in parts for line in iter_lines(part.blocks))
 
 
-def _section(parts: Sequence[Part], title: str) -> str:
-    return next((_plain(part.blocks) for part in parts if part.title.lower().strip() == title), "")
+def _joined(lines: Sequence[Text]) -> str:
+    return " ".join(line.text for line in lines).strip()
+
+
+def _section(parts: Sequence[Part], *titles: str) -> str:
+    found = (_joined([*iter_lines(part.blocks)]) for part in parts if part.title.lower().strip() in titles)
+    return next(filter(None, found), "")
 
 
 def _goal(blocks: Sequence[Node]) -> str:
     """What stands before the first bold label: the sentence of the user story."""
-    kept: list[str] = []
+    kept: list[Text] = []
     for block in blocks:
         if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
             break
-        kept += [line.text for line in block.lines]
-    return " ".join(kept)
+        kept += block.lines
+    return _joined(kept)
 
 
-def _criteria(parts: Sequence[Part]) -> tuple[Criterion, ...]:
+def _wanted(body: Sequence[Part], told: Part | None) -> tuple[str, tuple[str, ...]]:
+    """Goal and criteria of a phase: those of the specification, else what the phase says of itself."""
+    blocks = told.blocks if told else ()
+    goal = next((_joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
+    lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
+    criteria = tuple(_joined(item.lines) for block in lists for item in block.items)
+    said: dict[str, str] = {}
+    for line in _lines(body):
+        name, colon, rest = line.text.partition(":")
+        if colon:
+            said.setdefault(name, rest.strip())
+    test = said.get("Independent Test")
+    return goal or said.get("Goal") or said.get("Purpose") or "", criteria or ((test,) if test else ())
+
+
+def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
     """List items, or groups that begin with Given, below a heading or bold label such as "Acceptance Criteria"."""
     blocks: Sequence[Node] = next((found for heading in _CRITERIA if (found := _below(parts, heading))), ())
     texts: list[str] = []
     for number, block in enumerate(blocks):
         if isinstance(block, Bullets):
-            texts += [_item_text(item) for item in block.items]
+            texts += [_joined([*item.lines, *iter_lines(item.blocks)]) for item in block.items]
         elif isinstance(block, Paragraph):
             begins = _BEGINS.match(block.lines[0].text)
             label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
@@ -227,8 +236,7 @@ def _criteria(parts: Sequence[Part]) -> tuple[Criterion, ...]:
                     texts.append(line.text)
                 else:
                     texts[-1] = f"{texts[-1]} {line.text}"
-    cleaned = [_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts]
-    return tuple(Criterion(number=number, text=one) for number, one in enumerate(filter(None, cleaned), 1))
+    return tuple(filter(None, (_NUMBER.sub("", _OWN_MARK.sub("", _BOX.sub("", one))).strip() for one in texts)))
 
 
 def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
@@ -248,51 +256,24 @@ def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
     return bool(heading.match(first.lead or first.text)) and len(first.text) < _LONGEST_LABEL
 
 
-def _item_text(item: Item) -> str:
-    return " ".join([line.text for line in item.lines] + [line.text for line in iter_lines(item.blocks)])
-
-
-def _tasks(parts: Sequence[Part]) -> tuple[Task, ...]:
-    found: list[Task] = []
-    for part in parts:
-        if re.match(r"tasks\b", part.title, re.IGNORECASE):
-            found += [task for block in part.blocks if isinstance(block, Bullets) for task in _boxes(block)]
-    return tuple(found)
-
-
-def _boxes(block: Bullets) -> Iterator[Task]:
-    for item in block.items:
-        first = item.lines[0].text if item.lines else ""
-        if box := _BOX.match(first):
-            text = first[box.end() :]
+def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
+    """The items of lists that have a box, nested ones included."""
+    for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
+        text = _joined(item.lines)
+        if box := _BOX.match(text):
             served = _SERVES.search(text)
-            numbers = tuple(int(one) for one in re.findall(r"\d+", served[1])) if served else ()
-            yield Task(text=text, done=box[1] in "xX", criteria=numbers, line=item.line)
-        for inner in item.blocks:
-            if isinstance(inner, Bullets):
-                yield from _boxes(inner)
+            numbers = tuple(map(int, re.findall(r"\d+", served[1]))) if served else ()
+            yield Task(text=text[box.end() :], done=box[1] in "xX", criteria=numbers)
+        yield from _boxes(item.blocks)
 
 
 def _named_files(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Files below a heading such as "Files to Create/Modify": new ones, and others."""
-    creates: list[str] = []
-    changes: list[str] = []
-    for part in parts:
-        if not _FILES.match(part.title):
-            continue
+    creates: dict[str, None] = {}
+    changes: dict[str, None] = {}
+    for part in (part for part in parts if _FILES.match(part.title)):
         rows = [row for block in part.blocks if isinstance(block, Table) for row in block.rows]
-        lines = [list(row) for row in rows] or [[line] for line in iter_lines(part.blocks)]
-        for cells in lines:
-            codes = [code for cell in cells for code in cell.codes if _PATH.match(code)]
-            if codes:
-                (creates if _NEW.search(" ".join(cell.text for cell in cells[-1:])) else changes).append(codes[0])
-    return tuple(dict.fromkeys(creates)), tuple(dict.fromkeys(changes))
-
-
-def _prerequisites(parts: Sequence[Part]) -> tuple[str, ...]:
-    """`**Prerequisites:** Story 1.1, 1.2` or `**Depends on:** ...`."""
-    for part in parts:
-        for line in iter_lines(part.blocks):
-            if re.match(r"(?:prerequisites?|depend(?:s on|encies))\s*:", line.text, re.IGNORECASE):
-                return tuple(dict.fromkeys(re.findall(r"\b\d+\.\d+[a-z]?\b", line.text)))
-    return ()
+        for cells in rows or [(line,) for line in iter_lines(part.blocks)]:
+            if codes := [code for cell in cells for code in cell.codes if _PATH.match(code)]:
+                (creates if _NEW.search(cells[-1].text) else changes)[codes[0]] = None
+    return tuple(creates), tuple(changes)

@@ -6,57 +6,49 @@ from pathlib import Path
 
 from transom.stories.backlog import Backlog
 from transom.stories.git import OWN_TRAILER, STORY_TRAILER, Git
-from transom.stories.records import Baseline, Merged
-from transom.stories.shared import Epic
+from transom.stories.shared import Baseline, Epic, Merged
 from transom.stories.status import set_sprint_status, set_story_status, tick_tasks
 from transom.stories.story import Story
 from transom.stories.testrun import TestRun, compare, run_tests
 
 
 async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
-    """Merge a story. The target is fast-forwarded: a person's files in the way stop that, unharmed.
+    """Merge a story's work, which was judged at `head`; `before`: the tests at the baseline.
 
-    Args:
-        epic: what the stories share.
-        story: whose work it is.
-        base: where it began.
-        head: the commit that was judged.
-        before: the tests at the baseline.
+    The target is fast-forwarded: a person's files in the way stop that, unharmed.
     """
-    key = f"{epic.backlog.epic}/{story.id}"
-    project, places = Git(epic.project), epic.places
-    if done := await _merged_commit(project, base, key):
+    project, places, name = epic.places.project, epic.places, epic.backlog.epic
+    if done := (await project.merged(name, base.target, base.base)).get(story.id):
         return Merged(commit=done)
     await places.restore(base.branch, head)
     here = places.git(base.branch)
     target = await project("rev-parse", f"refs/heads/{base.target}")
-    problem = await _join(epic, story, here, base.target, target, before) if target != base.base else ""
-    if problem:
+    if target != base.base and (problem := await _join(epic, story, here, base.target, target, before)):
         await places.restore(base.branch, head)
-        return Merged(commit="", problem=problem)
+        return Merged(problem=problem)
     write_done(here.folder, epic.backlog, story)
     await here.commit_all(f"{story.label.capitalize()}: done\n\n{OWN_TRAILER}: yes\n")
-    commit = await here.commit_tree(target, f"Merge {story.label}: {story.title}\n\n{STORY_TRAILER}: {key}\n")
+    message = f"Merge {story.label}: {story.title}\n\n{STORY_TRAILER}: {name}/{story.id}\n"
+    commit = await here.commit_tree("HEAD^{tree}", message, target, "HEAD")
     async with places.lock:
         problem = await project.forward(base.target, target, commit)
-    return Merged(commit="" if problem else commit, problem=problem)
+    return Merged(problem=problem) if problem else Merged(commit=commit)
 
 
 async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun) -> str:
-    """Take what came into the target meanwhile into the story's work, and test the two together."""
+    """Take what came into the target meanwhile into the story's work, and test the two together; what is wrong."""
     if said := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
         return f"it conflicts with {name}: {said}"
-    await here.clear()
-    found = compare(before, await run_tests(epic.settings.tests, here.folder, epic.project))
-    await here.clear()
+    found = compare(before, await tested(epic, here))
     return f"together with {name}: {found.problems[0]}" if found.problems else ""
 
 
-async def _merged_commit(project: Git, base: Baseline, key: str) -> str:
-    """The commit since the baseline that merged a story; "" where there is none."""
-    form = f"%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
-    rows = await project("log", "--first-parent", f"--format={form}", f"{base.base}..refs/heads/{base.target}")
-    return next((row.partition(" ")[0] for row in rows.splitlines() if row.partition(" ")[2].strip() == key), "")
+async def tested(epic: Epic, here: Git) -> TestRun:
+    """Run the tests on what is committed in a worktree; what they leave behind goes."""
+    await here.clear()
+    found = await run_tests(epic.settings.tests, here.folder, epic.project)
+    await here.clear()
+    return found
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transom.stories.evidence import FileChange
 from transom.stories.handoff import Action
 from transom.stories.story import Story
 
@@ -16,6 +15,13 @@ State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class FileChange(_Model):
+    """A changed file."""
+
+    path: str
+    action: Action
 
 
 class StageRow(_Model):
@@ -32,29 +38,19 @@ class StageRow(_Model):
 
 
 class StoryResult(_Model):
-    """One story.
-
-    Attributes:
-        status: how it stands; `planned` in a dry run alone.
-        reason: why it is not done.
-        commits: of its work, then the one that merged it.
-        truncations: what was cut, and by how much.
-        parked: branches on which work is kept that stood in the way.
-        rounds: how many times it began anew after it had ended without being done.
-        was_blocked: whether PO ever blocked it.
-    """
+    """One story. `rounds`: how often it began anew after it had ended; `windows`: seat -> block -> characters."""
 
     id: str
     title: str = ""
     status: State = "skipped"
-    reason: str = ""
+    reason: str = ""  # why it is not done
     stages: list[StageRow] = []
     files_modified: list[FileChange] = []
     tests: dict[str, int] = {}
-    commits: list[str] = []
+    commits: list[str] = []  # of its work, then the one that merged it
     blockers: list[str] = []
-    truncations: list[dict[str, Any]] = []
-    parked: list[str] = []
+    truncations: list[dict[str, Any]] = []  # what was cut, and by how much
+    parked: list[str] = []  # branches that keep work which stood in the way
     usage: dict[str, int] = {}
     windows: dict[str, dict[str, int]] = {}
     rounds: int = 0
@@ -70,7 +66,6 @@ class EpicResult(_Model):
     stories: list[StoryResult]
     drift: list[str] = []
     run_id: str | None = None
-    handoffs: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -82,7 +77,7 @@ class EpicResult(_Model):
 def quality(summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]) -> float:
     """How far a summary of Dev's can be relied on, 0 to 1: criteria and files named, nothing said against the tests."""
     plain = summary.lower()
-    words = [{word for word in one.text.lower().split() if len(word) > 4} for one in story.criteria]
+    words = [{word for word in one.lower().split() if len(word) > 4} for one in story.criteria]
     named = sum(bool(one) and sum(word in plain for word in one) >= min(2, len(one)) for one in words)
     criteria = named / len(words) if words else 1.0
     names = [path.rpartition("/")[2].lower() for path in changes]

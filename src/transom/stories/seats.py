@@ -1,153 +1,161 @@
-"""Asking the four seats of one story: each in a stage of its own, with its window, its tools and its caps."""
+"""The four seats of a story: who sees what, as a table, and how each is asked, with its tools and its caps."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
 
-from transom.agent import Budget, call
+from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
-from transom.learning import OptimizationOutcome, Outcome, Reflector, Source, cited_in, ids_in
-from transom.learning.reader import PLAYBOOK_TOKENS
-from transom.llm import Block, Role, Usage
-from transom.runs import Artifact, Question, Stage, model_file, text_file
-from transom.stories.decisions import read_reply
-from transom.stories.git import Git
+from transom.formats.yaml_files import dump_yaml
+from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, ids_in
+from transom.llm import Block, Role, Tier, ToolSpec, Usage
+from transom.runs import Artifact, Question, Stage, model_file
+from transom.stories.decisions import Seat, read_reply
 from transom.stories.handoff import StoryHandoff, now
-from transom.stories.records import Baseline, Begun, Said, Worked
-from transom.stories.roles import blocks_for, listed, make_role
-from transom.stories.shared import Epic, Stopped
+from transom.stories.shared import Baseline, Epic, Outside, Said, Stopped
 from transom.stories.story import Story
+from transom.stories.testrun import readable
 from transom.tools import Toolbox
+from transom.tools.editing import editing_tools, reading_tools
+from transom.tools.shell import command_tool
 
-T = TypeVar("T")
+PROMPTS: Final = Path(__file__).with_name("prompts")
+
+VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "sm": ("story", "feedback"),
+    "po": ("story", "sm_summary"),
+    "dev": ("story", "playbook", "po_decision", "po_summary", "findings"),
+    "qa": ("story", "dev_summary", "files", "diff", "tests"),
+}
+"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are cut short."""
+_OURS = ("workplace", "po_decision", "tests")
 
 
-class _Capped(Exception):
-    """A stage reached its cap of tokens, or of turns; what it did so far is in the journal."""
+def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
+    """The role `stories.SEAT`. Dev is not asked again where its reply cannot be read: its work is what counts."""
+    prompt = Block("instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE)
+    again = () if seat == "dev" else (RETRY,)
+    return Role(f"stories.{seat}", (prompt,), frozenset(("instructions", "workplace", *VIEWS[seat], *again)), tools)
 
-    def __init__(self, *, tokens: bool) -> None:
-        super().__init__(tokens)
-        self.tokens = tokens
+
+def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None) -> list[Block]:
+    """What a seat is given: the story whole, what the hand-over passes on, and `more`, text or data, of the run's own.
+
+    Empty ones are left out, and those that the seat does not see.
+    """
+    data = story.model_dump(mode="json")
+    unseen = ("text", "line", "owns_file", "status_text")
+    told = {key: value for key, value in data.items() if value and key not in unseen}
+    if story.criteria:
+        told["criteria"] = {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}
+    blocks = [Block("story", f"{dump_yaml(told)}\n{story.text}", Tier.SESSION, data=data)]
+    for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
+        if value and name in (*VIEWS[seat], "workplace"):
+            text, kept = (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
+            blocks.append(Block(name, text, trust="ours" if name in _OURS else "untrusted", data=kept))
+    return blocks
 
 
 class Seats:
-    """The seats of one story.
-
-    Args:
-        epic: what it shares with the other stories.
-        name: of the story's stages.
-        base: where the story begins.
-        handoff: what the seats leave each other.
-
-    Attributes:
-        usage: what all stages took.
-        last, by: what the last one took, and who answered in it.
-    """
+    """The seats of one story, whose stages begin with `name`. `usage` is what all of them took."""
 
     def __init__(self, epic: Epic, name: str, base: Baseline, handoff: StoryHandoff) -> None:
-        self.epic, self.run, self.settings, self.name = epic, epic.run, epic.settings, name
-        self.base, self.handoff = base, handoff
-        self.usage, self.last, self.by = Usage(), Usage(), ""
-
+        self.epic, self.run, self.places, self.name = epic, epic.run, epic.places, name
+        self.base, self.handoff, self.usage = base, handoff, Usage()
         self._hints: Artifact[str] | None = None
 
-    async def ask(self, seat: str, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Said:
-        """Ask SM, PO or QA. Whatever it changed in the worktree is parked: only Dev changes files."""
-        kind, places, branch = self.settings.kinds[seat], self.epic.places, self.base.branch
-        role, tools, blocks = self._prepare(seat, number, story, more, commit)
+    async def ask(self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Artifact[Said]:
+        """Ask a seat for the `number`th time, with `commit` in the worktree and blocks beside those of the hand-over.
+
+        What Dev leaves is committed; whatever another one changed is parked.
+        """
+        name, branch, kind = f"{self.name}/{seat}#{number}", self.base.branch, self.epic.settings.kinds[seat]
+        tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()
+        role, merges = make_role(seat, tools.specs), self.epic.merges
+        at: Json = {"story": story.id, "branch": branch, "commit": commit, "attempt": number}
+        blocks = blocks_for(seat, story, self.handoff, {**more, "workplace": at})
+
+        async def look(_: Stage, __: str) -> Outside:
+            return Outside(await self.places.project.state())
 
         def read(text: str) -> str:
-            if seat in ("po", "qa") and (problem := read_reply(text, "po" if seat == "po" else "qa").problem):
+            if seat in ("po", "qa") and (problem := read_reply(text, seat).problem):
                 raise ReplyError(problem)
             return text
 
-        async def ask(budget: Budget) -> Artifact[Said]:
-            async def step(stage: Stage, *_: object) -> Said:
-                if tools.specs:
-                    await places.ensure(branch, commit)
-                reply = await _reply(stage, role, blocks, read, tools, budget)
-                kept = await places.restore(branch, commit) if kind in ("command", "replay") else ""
-                return Said(reply=reply, at=now(), kept=kept)
+        async def step(stage: Stage, _: Json, outside: Outside | None = None) -> Said:
+            if tools.specs or seat == "dev":
+                await self.places.ensure(branch, commit)
+            reply = await self._reply(stage, story, role, blocks, read, tools)
+            if outside is not None:
+                said = await self._commit(reply, number, story, commit)
+                was, now_ = outside.root, await self.places.project.state()
+                changed = {key for key in {**was, **now_} if was.get(key) != now_.get(key)}
+                own = {key for key in changed if key.startswith("refs/") and key not in was}  # of Dev's own commits
+                merged = merges != self.epic.merges  # by the orchestrator, which changes much
+                return said.model_copy(update={"outside": () if merged else tuple(sorted(changed - own))})
+            kept = await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
+            return Said(reply=reply, at=now(), kept=kept)
 
-            told, out = [block.to_json() for block in blocks], model_file("reply.json", Said)
-            return await self.run.stage(f"{self.name}/{seat}#{number}", step, told, out=out, uses=[role])
-
-        said = await self._capped(f"{seat}#{number}", story, ask)
-        if said.kept:
-            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.kept}")
+        inputs: list[object] = [[block.to_json() for block in blocks]]
+        if seat == "dev":
+            inputs.append(await self.run.stage(f"{name}/begin", look, commit, out=model_file("outside.json", Outside)))
+        said = await self.run.stage(name, step, *inputs, out=model_file("reply.json", Said), uses=[role])
+        self.usage += said.usage
+        if said.value.kept:
+            self.run.progress(f"{story.id}: {seat} changed files; they are kept on {said.value.kept}")
         return said
 
-    async def develop(self, number: int, story: Story, start: str, findings: Sequence[str]) -> Worked:
-        """One attempt of Dev: what it leaves is committed on the story's branch."""
-        project, places, branch = Git(self.epic.project), self.epic.places, self.base.branch
-        merges, name = self.epic.merges, f"{self.name}/dev#{number}"
+    async def recall(self, story: Story) -> str:
+        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
+        if self._hints is None and (playbook := self.epic.playbook):
+            self._hints = await playbook.recall(self.run, f"{self.name}/recall", f"{story.title} {story.goal}")
+        return self._hints.value if self._hints else ""
 
-        async def begin(_: Stage, start: str) -> Begun:
-            return Begun(start=start, outside=await project.state())
-
-        begun = await self.run.stage(f"{name}/begin", begin, start, out=model_file("begin.json", Begun))
-        more: dict[str, Json] = {"findings": listed(findings), "playbook": await self._recall(story)}
-        role, tools, blocks = self._prepare("dev", number, story, more, start)
-
-        async def ask(budget: Budget) -> Artifact[Worked]:
-            async def step(stage: Stage, *_: object) -> Worked:
-                here = await places.ensure(branch, start)
-                reply = await _reply(stage, role, blocks, str, tools, budget)
-                strayed = await self._strayed(here, start)
-                if strayed and (kept := await places.restore(branch, start)):
-                    strayed += f"; what it left is kept on {kept}"
-                title = f"{story.label.capitalize()}: {story.title}"
-                head = await here.commit_all(f"{title}\n\nAttempt {number} of Dev.\n")
-                differing = _differing(begun.value.outside, await project.state())
-                outside = () if merges != self.epic.merges else differing
-                return Worked(reply=reply, at=now(), head=head, strayed=strayed, outside=outside)
-
-            told, out = [block.to_json() for block in blocks], model_file("work.json", Worked)
-            return await self.run.stage(name, step, told, begun, out=out, uses=[role])
-
-        worked = await self._capped(f"dev#{number}", story, ask)
-        if worked.outside:
-            await self._ask_who(number, story, worked)
-        return worked
-
-    def learn(self, number: int, worked: Worked, findings: Sequence[str]) -> None:
+    def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
         if self.epic.playbook and self._hints:
-            playbook, place = self.epic.playbook, f"{self.name}/dev"
-            cited = cited_in(worked.reply, ids_in(self._hints.value))
-            playbook.record(Outcome(not findings, self.run.id, place, number), cited)
-            reflector, source = Reflector(playbook), Source(self.run.id, place, by="stories")
-            reflector.analyze_trial(OptimizationOutcome(None, not findings, solver_errors=findings, source=source))
+            reflector, cited = Reflector(self.epic.playbook), cited_in(reply, ids_in(self._hints.value))
+            source = Source(self.run.id, f"{self.name}/dev", by="stories")
+            outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
+            reflector.learn(outcome, cited, number)
             reflector.commit_insights()
 
-    def _prepare(
-        self, seat: str, number: int, story: Story, more: Mapping[str, Json], commit: str
-    ) -> tuple[Role, Toolbox, list[Block]]:
-        """Role, tools and blocks of a seat."""
-        folder, model = self.epic.places.git(self.base.branch).folder, self.settings.kinds[seat] == "model"
-        tools = self.epic.tools(seat, folder) if model and self.epic.tools else Toolbox()
-        at: Json = {"story": story.id, "branch": self.base.branch, "commit": commit, "attempt": number}
-        return make_role(seat, tools.specs), tools, blocks_for(seat, story, self.handoff, {**more, "workplace": at})
+    def _tools(self, seat: str, folder: Path) -> Toolbox:
+        """The tools of a model: all seats may look, Dev may edit and run commands in the sandbox."""
+        tools, tests = reading_tools(folder), self.epic.settings.tests
+        if seat == "dev":
+            seen, around = readable(tests, self.epic.project), tests.environment
+            run = command_tool(folder, readable=seen, seconds=tests.seconds, environment=around)
+            tools += [*editing_tools(folder), run]
+        return Toolbox(tools)
 
-    async def _capped(self, stage: str, story: Story, ask: Callable[[Budget], Awaitable[Artifact[T]]]) -> T:
-        """A stage within its caps. Where one is reached a person is asked; given again, it goes on where it was."""
-        settings, whole = self.settings, self.usage
-        used = whole.input_tokens + whole.output_tokens
-        tokens, more_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.tokens or 0)
-        turns, more_turns = self._granted(
-            f"{stage}/turns", f"{story.label} used its {{}} turns in {stage}", settings.turns
-        )
-        left = None if settings.tokens is None else max(tokens - used, 0)
+    async def _reply(
+        self,
+        stage: Stage,
+        story: Story,
+        role: Role,
+        blocks: Sequence[Block],
+        read: Callable[[str], str],
+        tools: Toolbox,
+    ) -> str:
+        """An answer within the caps. Where one is reached a person is asked; given again, it goes on where it was."""
+        settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
+        tokens, ask_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0)
+        used = f"{story.label} used its {{}} turns in {place}"
+        turns, ask_turns = self._granted(f"{place}/turns", used, settings.max_turns)
+        left = max(tokens - self.usage.input_tokens - self.usage.output_tokens, 0) if settings.max_tokens else None
         try:
-            found = await ask(Budget(turns, left))
-        except _Capped as cap:
-            question = more_tokens if cap.tokens else more_turns
+            return (await call(stage, role, blocks, read, tools=tools, budget=Budget(turns, left))).reply.text
+        except (CapReached, OutOfTurns) as cap:
+            if isinstance(cap, CapReached) and cap.cap != "tokens":
+                raise
+            question = ask_tokens if isinstance(cap, CapReached) else ask_turns
             await self.run.ask(question.name, question.prompt, options=question.options)
-            raise AssertionError("an answer would have been granted before") from cap
-        self.usage, self.last, self.by = whole + found.usage, found.usage, found.by
-        return found.value
+            raise
 
     def _granted(self, cap: str, reached: str, each: int) -> tuple[int, Question]:
         """How much a cap is, with what a person granted in this run; and the question that asks for more.
@@ -166,56 +174,16 @@ class Seats:
                 raise Stopped("failed", reached.format(each * times))
             times += 1
 
-    async def _recall(self, story: Story) -> str:
-        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
-        playbook = self.epic.playbook
-        if playbook is None:
-            return ""
-
-        async def step(_: Stage, query: str) -> str:
-            return "\n".join(
-                [block.text for block in await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)]
-            )
-
-        if self._hints is None:
-            name, query = f"{self.name}/recall", f"{story.title} {story.goal}"
-            self._hints = await self.run.stage(name, step, query, out=text_file("playbook.txt"))
-        return self._hints.value
-
-    async def _strayed(self, here: Git, start: str) -> str:
-        """What Dev did to the branch itself; "" where nothing."""
-        if not await self.epic.places.is_linked(here):
-            return "Dev removed its worktree, or put a repository of its own in its place"
-        if (branch := await here.branch()) != self.base.branch:
-            return f"Dev left its branch for {branch or 'no branch'}"
-        head = await here.commit_of("HEAD")
-        return "" if head and await here.is_ancestor(start, head) else "Dev rewrote commits that were there before"
-
-    async def _ask_who(self, number: int, story: Story, worked: Worked) -> None:
-        """Something changed outside the worktree while Dev worked: a person says whose work that is."""
-        where = ", ".join(worked.outside[:5])
-        prompt = f"While Dev worked on {story.label}, this changed outside its worktree: {where}; who did that?"
-        options = ["a person did; go on", "Dev did; refuse its work"]
-        answer = await self.run.ask(f"{self.name}/dev#{number}/outside", prompt, options=options)
-        if answer.text != options[0]:
-            raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
-
-
-def _differing(was: Mapping[str, str], is_: Mapping[str, str]) -> tuple[str, ...]:
-    """What is not as it was; new refs are of Dev's own commits."""
-    new_refs = {key for key in is_ if key.startswith("refs/") and key not in was}
-    return tuple(sorted(key for key in {**was, **is_}.keys() - new_refs if was.get(key) != is_.get(key)))
-
-
-async def _reply(
-    stage: Stage, role: Role, blocks: Sequence[Block], read: Callable[[str], str], tools: Toolbox, budget: Budget
-) -> str:
-    """A role's answer within a budget. A cap of the whole run pauses the run, as everywhere."""
-    try:
-        return (await call(stage, role, blocks, read, tools=tools, budget=budget)).reply.text
-    except CapReached as cap:
-        if cap.cap != "tokens":
-            raise
-        raise _Capped(tokens=True) from cap
-    except OutOfTurns as cap:
-        raise _Capped(tokens=False) from cap
+    async def _commit(self, reply: str, number: int, story: Story, start: str) -> Said:
+        """Commit what Dev left on the story's branch; what it did to the branch itself is told."""
+        here, strayed = self.places.git(self.base.branch), ""
+        if not await self.places.is_linked(here):
+            strayed = "Dev removed its worktree, or put a repository of its own in its place"
+        elif (branch := await here.branch()) != self.base.branch:
+            strayed = f"Dev left its branch for {branch or 'no branch'}"
+        elif (await here.attempt("merge-base", "--is-ancestor", start, "HEAD"))[0]:
+            strayed = "Dev rewrote commits that were there before"
+        if strayed and (kept := await self.places.restore(self.base.branch, start)):
+            strayed += f"; what it left is kept on {kept}"
+        message = f"{story.label.capitalize()}: {story.title}\n\nAttempt {number} of Dev.\n"
+        return Said(reply=reply, at=now(), head=await here.commit_all(message), strayed=strayed)

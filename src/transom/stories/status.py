@@ -6,17 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from transom.errors import InputError
-from transom.formats.markdown import Paragraph, iter_lines, parse
+from transom.formats.markdown import iter_lines, parse
 from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
-from transom.runs.written import write_file
+from transom.formats.yaml_models import validate_yaml
+from transom.runs.artifact import write_file
 from transom.stories.story import Status, Story, placeholders, read_status
 
 SECTION = "development_status"
 _STORY_KEY = re.compile(r"^(\d+[a-z]?)-(\d+[a-z]?)-.+$")
-_STATUS_LINE = re.compile(r"^(\W*status\W*?:\W*?\s*)([^\s*_].*?)([*_]*\s*)$", re.IGNORECASE)
+_STATUS_LINE = re.compile(r"^status:?\s*:\s*(.+)$", re.IGNORECASE)
 _V4: Mapping[str, str] = {
     "backlog": "Draft",
     "ready": "Approved",
@@ -26,62 +29,50 @@ _V4: Mapping[str, str] = {
 }
 _V6: Mapping[str, str] = {"ready": "ready-for-dev"}
 
-Gate = Literal["PASS", "CONCERNS", "FAIL", "WAIVED"]
+
+@dataclass(frozen=True)
+class StatusLine:
+    """Where a story's file says its status: the 1-based line, the status as written, the words of the format."""
+
+    line: int
+    text: str
+    words: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class SprintStatus:
-    """`sprint-status.yaml`.
-
-    Attributes:
-        source: its path, relative to the project.
-        stories: key -> status as written, in the file's order.
-        lines: key -> 1-based line.
-        location: the folder of the story files as the file names it, "" where it does not.
-    """
+    """`sprint-status.yaml`: key -> status as written, key -> line; the folder of the files where named."""
 
     source: str
     stories: Mapping[str, str]
     lines: Mapping[str, int]
     location: str = ""
 
-    def of_epic(self, number: str) -> dict[str, str]:
-        """Keys and statuses of one epic's stories."""
-        return {key: status for key, status in self.stories.items() if key.partition("-")[0] == number}
 
-
-@dataclass(frozen=True)
-class QaGate:
+class QaGate(BaseModel):
     """A quality gate of BMAD v4."""
 
+    model_config = ConfigDict(frozen=True)
+
     story: str
-    gate: Gate
-    reason: str
-    issues: tuple[str, ...] = ()
+    gate: Annotated[
+        Literal["PASS", "CONCERNS", "FAIL", "WAIVED"], BeforeValidator(lambda word: str(word).strip().upper())
+    ]
+    status_reason: str = ""
+    top_issues: list[dict[str, Any]] = []
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A story whose file and whose sprint status disagree; a side that lacks is None.
-
-    Attributes:
-        key: the story's.
-        in_file, in_sprint: as written.
-        file, sprint: where, as `file:line`.
-    """
+    """A story whose file and whose sprint status disagree; a side that lacks is None. `text` says it."""
 
     key: str
-    in_file: str | None
+    story: Story | None
     in_sprint: str | None
-    file: str = ""
-    sprint: str = ""
+    text: str
 
     def __str__(self) -> str:
-        if self.in_sprint is None:
-            return f"{self.key}: {self.file} says {self.in_file}, the sprint status does not know it"
-        if self.in_file is None:
-            return f"{self.key}: {self.sprint} says {self.in_sprint}, there is no story file"
-        return f"{self.key}: {self.file} says {self.in_file}, {self.sprint} says {self.in_sprint}"
+        return self.text
 
 
 def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
@@ -90,37 +81,55 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     Raises:
         InputError: no `development_status`, or a status that is no text; with file:line.
     """
-    data = file.data
-    rows = data.get(SECTION) if isinstance(data, dict) else None
-    if not isinstance(data, dict) or not isinstance(rows, dict):
+    data = file.data if isinstance(file.data, dict) else {}
+    rows = data.get(SECTION)
+    if not isinstance(rows, dict):
         raise InputError(f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story")
+    stories: dict[str, str] = {}
     for key, value in rows.items():
         if not isinstance(value, str):
             where = f"{source}:{file.line_of(SECTION, key)}"
             raise InputError(f"the status of {key} is {value!r}", where=where, hint="write e.g. ready-for-dev")
-    stories = {key: str(value) for key, value in rows.items() if _STORY_KEY.match(key)}
+        if _STORY_KEY.match(key):
+            stories[key] = value
     lines = {key: file.line_of(SECTION, key) for key in stories}
     return SprintStatus(source, stories, lines, str(data.get("story_location") or ""))
 
 
-def read_gate(file: YamlFile, source: str) -> QaGate:
+def read_gate(file: YamlFile) -> QaGate:
     """Read a QA gate.
 
     Raises:
-        InputError: a template, or a gate other than PASS, CONCERNS, FAIL and WAIVED.
+        InputError: a template, or a gate other than PASS, CONCERNS, FAIL and WAIVED; with file:line.
     """
-    data: Any = file.data
-    where = f"{source}:{file.line_of('gate')}"
-    if not isinstance(data, dict) or "gate" not in data or "story" not in data:
-        raise InputError("is no QA gate", where=source, hint="write story, gate and status_reason")
-    if "template" in data or placeholders(str(data["gate"])):
-        raise InputError("is a template of a QA gate", where=where, hint="name a gate that was made from it")
-    gate = str(data["gate"]).upper()
-    if gate not in ("PASS", "CONCERNS", "FAIL", "WAIVED"):
-        raise InputError(f"{data['gate']!r} is no gate", where=where, hint="write PASS, CONCERNS, FAIL or WAIVED")
-    rows = data.get("top_issues") or []
-    issues = tuple(f"{one.get('id', '')} {one.get('finding', '')}".strip() for one in rows if isinstance(one, dict))
-    return QaGate(str(data["story"]), gate, str(data.get("status_reason") or ""), issues)  # type: ignore[arg-type]  # one of the four
+    data = file.data if isinstance(file.data, dict) else {}
+    if "template" in data or placeholders(str(data.get("gate"))):
+        hint = "name a gate that was made from it"
+        raise InputError("is a template of a QA gate", where=file.where("gate"), hint=hint)
+    return validate_yaml(QaGate, file)
+
+
+def front_matter(text: str) -> dict[str, tuple[int, str]]:
+    """Name -> line and value, of the fields between two lines `---` at the beginning."""
+    match = re.match(r"---\r?\n(.*?)\r?\n---\r?$", text, re.DOTALL | re.MULTILINE)
+    rows = [(number, *line.partition(":")) for number, line in enumerate(match[1].splitlines() if match else (), 2)]
+    return {name.strip(): (number, told.partition(" #")[0].strip(" \t'\"")) for number, name, _, told in rows}
+
+
+def find_status(text: str) -> StatusLine | None:
+    """Where a story's file has its status: in its front matter, a line below its title, or a section "Status"."""
+    number, written = front_matter(text).get("status", (0, ""))
+    if written:
+        return StatusLine(number, written, _V6)
+    for place, part in enumerate(parse(text)):
+        lines = [*iter_lines(part.blocks)]
+        if part.level <= 1 or place == 1:
+            for line in lines:
+                if match := _STATUS_LINE.match(line.text):
+                    return StatusLine(line.line, match[1].strip(), _V6)
+        if part.title.lower() == "status" and lines and lines[0].text:
+            return StatusLine(lines[0].line, lines[0].text, _V4)
+    return None
 
 
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
@@ -128,37 +137,39 @@ def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
     found = []
     filed = {story.key: story for story in stories if story.key and story.owns_file}
     for key, written in sprint.stories.items():
-        story, place = filed.pop(key, None), f"{sprint.source}:{sprint.lines[key]}"
+        story, told = filed.pop(key, None), f"{sprint.source}:{sprint.lines[key]} says {written}"
         if story is None and read_status(written) not in ("backlog", "unknown"):
-            found.append(Drift(key, None, written, "", place))
+            found.append(Drift(key, None, written, f"{key}: {told}, there is no story file"))
         elif story and story.status != read_status(written):
-            found.append(Drift(key, story.status_text or "nothing", written, story.source, place))
-    found += [Drift(key, story.status_text or "nothing", None, story.source) for key, story in filed.items()]
+            found.append(Drift(key, story, written, f"{key}: {_says(story)}, {told}"))
+    for key, story in filed.items():
+        found.append(Drift(key, story, None, f"{key}: {_says(story)}, the sprint status does not know it"))
     return found
+
+
+def _says(story: Story) -> str:
+    return f"{story.source} says {story.status_text or 'nothing'}"
 
 
 def repair(
     project: Path, stories: Sequence[Story], sprint: SprintStatus, side: Literal["story", "sprint"]
 ) -> list[Drift]:
     """Settle what both sides name: the status of `side` is written to the other. Returns what was settled."""
-    by_key = {story.key: story for story in stories}
     settled = []
     for drift in find_drift(stories, sprint):
-        if drift.in_file is None or drift.in_sprint is None:
-            continue
-        story = by_key[drift.key]
-        if side == "story" and story.status != "unknown":
+        story = drift.story
+        if story and side == "story" and drift.in_sprint and story.status != "unknown":
             set_sprint_status(project / sprint.source, drift.key, story.status)
-        elif side == "sprint" and read_status(drift.in_sprint) != "unknown":
-            set_story_status(project / story.source, read_status(drift.in_sprint))
+        elif story and side == "sprint" and (status := read_status(drift.in_sprint or "")) != "unknown":
+            set_story_status(project / story.source, status)
         else:
             continue
         settled.append(drift)
     return settled
 
 
-def set_sprint_status(path: Path, key: str, status: Status) -> bool:
-    """Write a story's status into the sprint status; only its one line changes. Whether it did.
+def set_sprint_status(path: Path, key: str, status: Status) -> None:
+    """Write a story's status into the sprint status; only its one line changes.
 
     Raises:
         InputError: the file cannot be read or written, or the line is written in a way that cannot be kept.
@@ -167,64 +178,37 @@ def set_sprint_status(path: Path, key: str, status: Status) -> bool:
     sprint = read_sprint_status(parse_yaml(text, path), str(path))
     if key not in sprint.lines:
         raise InputError(f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`")
-    number = sprint.lines[key]
-    line = _line(text, number)
-    match = re.match(r"""^(\s*["']?[^:#"']+["']?\s*:\s*)(["']?)([^\s#"']+(?: [^\s#"']+)*)\2(\s*(?:#.*)?)$""", line)
-    if match is None:
-        raise InputError("the status cannot be replaced", where=f"{path}:{number}", hint=f"write `{key}: {status}`")
-    return _put_line(path, text, number, f"{match[1]}{match[2]}{_V6.get(status, status)}{match[2]}{match[4]}")
+    _put(path, text, StatusLine(sprint.lines[key], sprint.stories[key], _V6), status)
 
 
-def set_story_status(path: Path, status: Status) -> bool:
-    """Write the status into a story's file, in the words of its format; only that line changes. Whether it did.
+def set_story_status(path: Path, status: Status) -> None:
+    """Write the status into a story's file, in the words of its format; only that line changes.
 
     Raises:
-        InputError: the file has no status line.
+        InputError: the file has no status line, or one that cannot be kept.
     """
     text = read_text(path)
-    front = re.match(r"---\r?\n(.*?)^---\r?$", text, re.DOTALL | re.MULTILINE)
-    if front and (found := re.search(r"^status:.*$", front[1], re.MULTILINE)):
-        number = 2 + front[1].count("\n", 0, found.start())
-        written = rf"\g<1>\g<2>{_V6.get(status, status)}\g<2>\g<3>"
-        line = re.sub(r"^(status:\s*)(['\"]?)[^'\"#]*?\2(\s*(?:#.*)?)$", written, _line(text, number))
-        return _put_line(path, text, number, line)
-    for part in parse(text):
-        for row in iter_lines(part.blocks):
-            if part.level <= 1 and (match := _STATUS_LINE.match(_line(text, row.line))):
-                return _put_line(path, text, row.line, f"{match[1]}{_V6.get(status, status)}{match[3]}")
-        if part.title.lower() == "status" and part.blocks and isinstance(part.blocks[0], Paragraph):
-            number = part.blocks[0].lines[0].line
-            marks = re.match(r"^([*_]*).*?([*_]*)$", _line(text, number))
-            around = marks.groups() if marks else ("", "")
-            return _put_line(path, text, number, f"{around[0]}{_V4.get(status, status)}{around[1]}")
-    raise InputError("has no status line", where=str(path), hint='write "Status: ready-for-dev" below the title')
+    found = find_status(text)
+    if found is None:
+        raise InputError("has no status line", where=str(path), hint='write "Status: ready-for-dev" below the title')
+    _put(path, text, found, status)
 
 
-def tick_tasks(path: Path, story: Story) -> bool:
-    """Tick a story's tasks in a list of tasks; whether anything changed. Lines that moved are found by their text.
-
-    Raises:
-        InputError: the file cannot be read or written.
-    """
+def tick_tasks(path: Path, story: Story) -> None:
+    """Tick a story's tasks in a list of tasks; lines that moved are found by their text."""
     text = read_text(path)
-    changed = text
     for task in story.tasks:
         name = re.escape(task.text.split(" ", 1)[0])
-        changed = re.sub(rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", changed, count=1, flags=re.MULTILINE)
-    if changed != text:
-        write_file(path, changed.encode())
-    return changed != text
+        text = re.sub(rf"^(\s*[-*] \[) (\]\s+{name}\b)", r"\1x\2", text, count=1, flags=re.MULTILINE)
+    write_file(path, text.encode())
 
 
-def _line(text: str, number: int) -> str:
-    return text.split("\n")[number - 1].removesuffix("\r")
-
-
-def _put_line(path: Path, text: str, number: int, line: str) -> bool:
+def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
+    """Replace a status where it stands; marks, quotes, comments and the line's end stay."""
     lines = text.split("\n")
-    end = "\r" if lines[number - 1].endswith("\r") else ""
-    if lines[number - 1] == line + end:
-        return False
-    lines[number - 1] = line + end
+    word, at = found.words.get(status, status), found.line - 1
+    lines[at], count = re.subn(rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1)
+    if not count:
+        where = f"{path}:{found.line}"
+        raise InputError("the status cannot be replaced", where=where, hint=f"write {word} there yourself")
     write_file(path, "\n".join(lines).encode())
-    return True

@@ -3,83 +3,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 Status = Literal["backlog", "ready", "in-progress", "review", "done", "blocked", "unknown"]
 
-_STATUSES: tuple[tuple[str, Status], ...] = (
-    ("not started", "backlog"),
-    ("draft", "backlog"),
-    ("backlog", "backlog"),
-    ("optional", "backlog"),
-    ("ready for review", "review"),
-    ("in review", "review"),
-    ("review", "review"),
-    ("ready for done", "review"),
-    ("ready", "ready"),
-    ("approved", "ready"),
-    ("in progress", "in-progress"),
-    ("inprogress", "in-progress"),
-    ("blocked", "blocked"),
-    ("done", "done"),
-    ("complete", "done"),
+_STATUSES: Mapping[str, Status] = {
+    **dict.fromkeys(("not started", "draft", "backlog", "optional"), "backlog"),
+    **dict.fromkeys(("ready for review", "in review", "review", "ready for done"), "review"),
+    **dict.fromkeys(("ready", "approved"), "ready"),
+    **dict.fromkeys(("in progress", "inprogress"), "in-progress"),
+    "blocked": "blocked",
+    **dict.fromkeys(("done", "complete"), "done"),
+}
+"""How a status begins in anybody's words -> which it is; the first that fits counts."""
+_MARK = re.compile(
+    r"\{\{[^{}\n]{1,60}\}\}"
+    r"|(?<!\{)\{(?i:title|date|project_name|todo)\b[^{}\n]{0,60}\}"
+    r"|\[(?i:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()"
+    r"|\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"
+    r"|<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"
+    r"|^\W*(?i:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$"
+    r"|\b(?:ONE_TO_TWO_SENTENCES|INVARIANT_RULES|EXPECTED_RESULT|ADDITIONAL_CRITERIA)\b"
+    r"|\bAs an? \[[^\]\n]+\](?!\()",
+    re.MULTILINE,
 )
-_MARKS = (
-    re.compile(r"\{\{[^{}\n]{1,60}\}\}"),
-    re.compile(r"(?<!\{)\{(?:title|date|project_name|todo)\b[^{}\n]{0,60}\}", re.IGNORECASE),
-    re.compile(
-        r"\[(?:add|insert|describe|brief|your|feature name|title|entity\d*|endpoint|###)\b[^\]\n]{0,80}\](?!\()", re.I
-    ),
-    re.compile(r"\[(?:TODO|TBD|PLACEHOLDER|NEEDS CLARIFICATION)\b[^\]\n]*\]"),
-    re.compile(r"<(?:TO_BE_\w+|TODO|TBD|PLACEHOLDER)[^>\n]*>"),
-    re.compile(r"^\W*(?:TODO|TBD|PLACEHOLDER)\b\W*(?::.*)?$", re.IGNORECASE | re.MULTILINE),
-    re.compile(r"\b(?:ONE_TO_TWO_SENTENCES|INVARIANT_RULES|EXPECTED_RESULT|ADDITIONAL_CRITERIA)\b"),
-    re.compile(r"\bAs an? \[[^\]\n]+\](?!\()"),
-)
-_FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_SPAN = re.compile(r"`[^`\n]*`")
+_SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Criterion(_Model):
-    """An acceptance criterion; `number` counts from 1 in its story."""
-
-    number: int
-    text: str
-
-
 class Task(_Model):
-    """A task, the criteria that it serves, and the line of its box in the story's file (0: it has none)."""
+    """A task, and the numbers of the criteria that it serves."""
 
     text: str
     done: bool = False
     criteria: tuple[int, ...] = ()
-    line: int = 0
 
 
 class Story(_Model):
-    """One story.
+    """One story; criteria are counted from 1.
 
     Attributes:
         id: as its backlog calls it, e.g. `1.2`, `story-1`, `US1`.
         key: its name in the sprint status and in file names, e.g. `1-2-create-finding-dataclass`.
-        epic: the epic it belongs to.
-        text: all of it, as a person wrote it.
-        goal: what is wanted and why.
-        status: read from `status_text`, which is as written and empty where the format has none.
-        depends_on: ids of stories that come first.
+        status_text: as written; empty where the format has none.
         creates, changes: files that the story names; for finding conflicts.
         allowed: globs of the files that may change; empty: the story does not say.
         source: its file, relative to the project; `line` is where it begins there.
         owns_file: whether the file holds this story alone.
         spec_checkpoint, done_checkpoint: whether a person looks at it before Dev, and after it is done.
-        instructions: words for Dev, as written.
     """
 
     id: str
@@ -88,7 +65,7 @@ class Story(_Model):
     key: str = ""
     epic: str = ""
     goal: str = ""
-    criteria: tuple[Criterion, ...] = ()
+    criteria: tuple[str, ...] = ()
     tasks: tuple[Task, ...] = ()
     status: Status = "unknown"
     status_text: str = ""
@@ -126,21 +103,13 @@ class Story(_Model):
 def read_status(text: str) -> Status:
     """A status in anybody's words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
     plain = " ".join(re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split())
-    return next((status for words, status in _STATUSES if re.match(rf"{words}", plain)), "unknown")
+    return next((status for words, status in _STATUSES.items() if plain.startswith(words)), "unknown")
 
 
 def placeholders(text: str) -> tuple[tuple[int, str], ...]:
     """`(line, text)` of each placeholder that nobody filled in; code and comments are not looked at."""
-
-    def blank(match: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", match[0])
-
-    for skipped in (_COMMENT, _FENCED, _SPAN):
-        text = skipped.sub(blank, text)
-    found = {
-        (text.count("\n", 0, match.start()) + 1, match[0].strip()) for one in _MARKS for match in one.finditer(text)
-    }
-    return tuple(sorted(found))
+    text = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    return tuple((text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text))
 
 
 _VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|see \w+)\W*\d*\W*$", re.IGNORECASE)

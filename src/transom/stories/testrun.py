@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,25 +22,21 @@ from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
 from transom.sandbox import CommandLimits, Done, Level, run_command
 from transom.sandbox.levels import require
-from transom.stories.process import run_openly
+from transom.sandbox.process import start_group
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
 _REPORT_BYTES = 64 << 20
 _NAMED = 20
+_MOST_OUTPUT = 4 << 20
 
 
 @dataclass(frozen=True)
 class TestCommand:
-    """How a project's tests are run.
+    """How a project's tests are run: in the sandbox, or with a person's own rights.
 
-    Attributes:
-        argv: the command; `{junit}` stands for the report's path, `{python}` for this program's interpreter, and
-            `{project}` for the project's own folder (its `.venv` lies there, and not in a worktree).
-        readable: what it may read beside the worktree and the system.
-        seconds: it may take.
-        environment: beside the sandbox's own, and a `PYTHONPATH` of the worktree and its `src`.
-        sandbox: False runs it with a person's own rights.
+    In `argv`, `{junit}` stands for the report's path, `{python}` for this program's interpreter, and `{project}` for
+    the project's own folder: its `.venv` lies there, and not in a worktree.
     """
 
     __test__ = False  # it is no test of pytest's
@@ -47,15 +49,7 @@ class TestCommand:
 
 
 class TestRun(BaseModel):
-    """What came of one run.
-
-    Attributes:
-        cases: id -> status; equal ids are one case, with the gravest.
-        messages: id -> what a failed case says.
-        code: the command's exit code.
-        problem: why the run says nothing, "" where it does.
-        output: the end of what it printed.
-    """
+    """What came of one run: case -> status and message; `problem`: why it says nothing, "" where it does."""
 
     __test__ = False
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -74,14 +68,8 @@ class TestRun(BaseModel):
         return self.ids("failed", "error")
 
     @property
-    def executed(self) -> int:
-        """Cases that ran: neither skipped nor expected to fail."""
-        return len(self.cases) - len(self.ids("skipped"))
-
-    @property
     def counts(self) -> dict[str, int]:
-        passed, skipped = len(self.ids("passed")), len(self.ids("skipped"))
-        return {"passed": passed, "failed": len(self.bad), "skipped": skipped}
+        return {"passed": len(self.ids("passed")), "failed": len(self.bad), "skipped": len(self.ids("skipped"))}
 
 
 @dataclass(frozen=True)
@@ -95,25 +83,25 @@ class Comparison:
 
 def compare(before: TestRun, after: TestRun) -> Comparison:
     """Judge a run: new failures only, at least one test executed, none lost, exit code and report agreeing."""
-    new = sorted(after.bad - before.bad)
-    gone = sorted(set(before.cases) - set(after.cases))
+    new, gone = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
     if after.problem:
         problems.append(after.problem)
-    elif not after.executed:
+    elif not after.ids("passed", "failed", "error"):
         problems.append("no test was executed")
     elif after.code == 0 and after.bad:
         problems.append(f"the tests' exit code is 0, and the report has {len(after.bad)} failures")
     elif after.code and not after.bad:
         problems.append(f"the tests' exit code is {after.code}, and the report has no failure: {after.output[-300:]}")
-    told = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new[:_NAMED]]
-    problems += [f"{len(new)} tests fail that did not fail before: " + "; ".join(told)] if new else []
-    lost = [] if after.problem else gone
-    problems += [f"{len(lost)} tests are gone: {', '.join(lost[:_NAMED])}"] if lost else []
-    problems += [f"{len(skipped)} tests are skipped now: {', '.join(skipped[:_NAMED])}"] if skipped else []
-    old = tuple(sorted(after.bad & before.bad))
-    return Comparison(after, old, tuple(problems))
+    told = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
+    for what, names, between in (
+        ("tests fail that did not fail before", told, "; "),
+        ("tests are gone", [] if after.problem else gone, ", "),
+        ("tests are skipped now", skipped, ", "),
+    ):
+        problems += [f"{len(names)} {what}: {between.join(names[:_NAMED])}"] if names else []
+    return Comparison(after, tuple(sorted(after.bad & before.bad)), tuple(problems))
 
 
 def check_command(command: TestCommand) -> None:
@@ -131,22 +119,17 @@ def check_command(command: TestCommand) -> None:
 
 
 async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
-    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it.
-
-    Raises:
-        SandboxUnavailable, InputError: see `check_command`.
-    """
+    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it."""
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
-    argv = [_filled(word, values) for word in command.argv]
+    argv = [re.sub(r"\{(junit|python|project)\}", lambda match: values[match[1]], word) for word in command.argv]
     # An environment with an editable install would else test the project's checkout in the worktree's place.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
         if command.sandbox:
-            readable = [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *environments(project)]
-            limits = CommandLimits(wall_seconds=command.seconds)
-            done = await run_command(argv, worktree, limits=limits, readable=readable, environment=environment)
+            limits, seen = CommandLimits(wall_seconds=command.seconds), readable(command, project)
+            done = await run_command(argv, worktree, limits=limits, readable=seen, environment=environment)
         else:
             done = await run_openly(argv, worktree, environment, seconds=command.seconds, setting="stories.tests")
         return _read(report, done)
@@ -154,33 +137,75 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
         report.unlink(missing_ok=True)
 
 
-def _filled(word: str, values: Mapping[str, str]) -> str:
-    for name, value in values.items():
-        word = word.replace(f"{{{name}}}", value)
-    return word
+def readable(command: TestCommand, project: Path) -> list[Path]:
+    """What commands in the sandbox may read beside the worktree: this interpreter, and the project's environments.
 
-
-def environments(project: Path) -> Sequence[Path]:
-    """Environments that lie in the project's folder and not in git: without them its tests find no package."""
-    return [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
+    These lie in the project's folder and not in git: without them its tests find no package.
+    """
+    own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
+    return [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *own]
 
 
 def _read(report: Path, done: Done) -> TestRun:
-    output = f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]
+    told: dict[str, Any] = {"code": done.code, "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]}
     if done.ended != "itself":
-        return TestRun(code=done.code, output=output, problem=f"the tests were ended by the limit on {done.ended}")
+        return TestRun(**told, problem=f"the tests were ended by the limit on {done.ended}")
     if report.is_symlink() or not report.exists():
-        return TestRun(
-            code=done.code, output=output, problem=f"the tests left no report (exit {done.code}): {output[-300:]}"
-        )
+        return TestRun(**told, problem=f"the tests left no report (exit {done.code}): {told['output'][-300:]}")
+    cases: dict[str, CaseStatus] = {}
+    messages: dict[str, str] = {}
     try:
-        cases: dict[str, CaseStatus] = {}
-        messages: dict[str, str] = {}
         for case in read_junit(read_bytes(report, _REPORT_BYTES), "the tests' report").cases:
             if _GRAVITY.index(case.status) >= _GRAVITY.index(cases.get(case.name, "passed")):
                 cases[case.name] = case.status
                 if case.status in ("failed", "error"):
                     messages[case.name] = case.message[:1_000]
     except InputError as error:
-        return TestRun(code=done.code, output=output, problem=str(error))
-    return TestRun(cases=cases, messages=messages, code=done.code, output=output)
+        return TestRun(**told, problem=str(error))
+    return TestRun(**told, cases=cases, messages=messages)
+
+
+async def run_openly(
+    argv: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    prompt: str = "",
+    seconds: float | None = None,
+    setting: str,
+) -> Done:
+    """Run a program with a person's own rights, and `prompt` on its stdin; nothing of its process group outlives it.
+
+    Raises:
+        InputError: it cannot be started; `setting` is to be corrected.
+    """
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(prompt.encode("utf-8", "replace"))
+        given.seek(0)
+        try:
+            around = {**os.environ, **environment}
+            process = await start_group(*argv, cwd=folder, env=around, stdin=given, stdout=out, stderr=err)
+        except OSError as error:
+            what, hint = f"cannot be started: {error.strerror}", f"correct {setting}"
+            raise InputError(what, where=argv[0], hint=hint) from error
+        ends = [asyncio.ensure_future(one) for one in (process.wait(), _flood(out, err))]
+        try:
+            ended, _ = await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            ends[1].cancel()
+            code = await process.wait()
+        return Done(code, _head(out), _head(err)) if ended else Done(124, "", "", ended="time")
+
+
+async def _flood(*files: IO[bytes]) -> int:
+    """Return when a program has printed too much."""
+    while all(os.fstat(one.fileno()).st_size <= _MOST_OUTPUT for one in files):
+        await asyncio.sleep(0.5)
+    return _MOST_OUTPUT
+
+
+def _head(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(_MOST_OUTPUT).decode("utf-8", "replace")

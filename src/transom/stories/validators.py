@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transom.stories.decisions import read_reply, references
+from transom.stories.decisions import Read, read_reply, references
 from transom.stories.handoff import Action, StoryHandoff
 from transom.stories.story import Story, is_testable, placeholders
 from transom.stories.testrun import Comparison
@@ -31,8 +31,8 @@ class AgentValidator:
             return False, f"{where}: the story has no goal; say who wants what, and what for"
         if not story.criteria:
             return False, f"{where}: the story has no acceptance criterion"
-        if not any(is_testable(one.text) for one in story.criteria):
-            return False, f"{where}: no acceptance criterion can be tested: {story.criteria[0].text!r}"
+        if not any(map(is_testable, story.criteria)):
+            return False, f"{where}: no acceptance criterion can be tested: {story.criteria[0]!r}"
         return True, f"{len(story.criteria)} criteria"
 
     @staticmethod
@@ -52,26 +52,11 @@ class AgentValidator:
 
     @staticmethod
     def validate_dev_output(output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None) -> Checked:
-        """Files really changed, and they are the files that Dev says it changed.
-
-        Args:
-            output: Dev's reply.
-            handoff: the story's.
-            changes: path -> action, as git has it; without it nothing counts.
-        """
+        """Files really changed, as git has it, and they are the files that Dev says it changed."""
         if changes is None:
             return False, f"{handoff.story_id}: nobody looked at what Dev changed"
-        if not changes:
-            return False, "Dev changed no file"
-        read = read_reply(output)
-        if read.problem:
-            return False, f"Dev: {read.problem}"
-        if not read.files:
-            return False, "Dev lists no files; the reply needs a list FILES: with one line for each file"
-        wrong = claims_against(read.files, changes)
-        return (
-            (False, f"Dev's list of files is wrong: {'; '.join(wrong)}") if wrong else (True, f"{len(changes)} files")
-        )
+        wrong = claims_against(read_reply(output), changes)
+        return not wrong, "; ".join(wrong) or f"{len(changes)} files"
 
     @staticmethod
     def validate_qa_output(output: str, handoff: StoryHandoff, tests: Comparison | None = None) -> Checked:
@@ -88,12 +73,25 @@ class AgentValidator:
         return True, "PASS"
 
 
-def claims_against(claims: Mapping[str, Action], changes: Mapping[str, Action]) -> list[str]:
-    """Where a list of files and the real changes differ, both ways."""
-    wrong = [f"{path} is listed and unchanged" for path in claims if path not in changes]
-    wrong += [f"{path} is {action} and not listed" for path, action in changes.items() if path not in claims]
-    gone = [path for path, claim in claims.items() if path in changes and "deleted" in (claim, changes[path])]
-    return wrong + [f"{path} is listed as {claims[path]}" for path in gone if claims[path] != changes[path]]
+def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[str, Action] | None = None) -> list[str]:
+    """Where Dev's list of files and the real changes of this attempt (path -> action) differ, both ways.
+
+    `before` are those of the whole story, earlier attempts included; they may be listed, too.
+    """
+    before = changes if before is None else before
+    if not before:
+        return ["Dev changed no file"]
+    if not read.files:
+        why = read.problem or "FILES: with one line `- created|modified|deleted: PATH` each is missing"
+        return [f"Dev lists no files: {why}"]
+    wrong = []
+    for path, claim in read.files.items():
+        real = {one[path] for one in (changes, before) if path in one}
+        if not real:
+            wrong.append(f"{path} is listed and unchanged")
+        elif claim not in real and "deleted" in (claim, *real):
+            wrong.append(f"{path} is listed as {claim}")
+    return wrong + [f"{path} is {action} and not listed" for path, action in changes.items() if path not in read.files]
 
 
 def _reasoned(decision: str, reasons: tuple[str, ...], handoff: StoryHandoff) -> Checked:

@@ -16,26 +16,14 @@ from typing import Any, Literal, cast, get_args
 
 from transom.canonical import canonical_json, digest
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
-from transom.llm import (
-    Capabilities,
-    Chain,
-    Provider,
-    Reply,
-    Request,
-    Role,
-    RulesProvider,
-    Text,
-    Usage,
-    render,
-)
+from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, RulesProvider, Text, Usage, render
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
-from transom.stories.git import Git
-from transom.stories.handoff import STAGES, StoryHandoff
-from transom.stories.process import run_openly
+from transom.stories.git import Git, Worktrees
+from transom.stories.handoff import StoryHandoff
 from transom.stories.story import Story
+from transom.stories.testrun import run_openly
 from transom.stories.validators import AgentValidator
-from transom.stories.worktrees import Worktrees
 
 Kind = Literal["command", "model", "rules", "replay"]
 _MARK = "TRANSOM_WORKTREE"
@@ -44,7 +32,7 @@ _NO_TOOLS = Capabilities(tools=False)
 
 @dataclass
 class _Worker(Provider):
-    """What the workers that act in a worktree have in common."""
+    """What the workers that act in a worktree have in common: they find it as the orchestrator left it."""
 
     places: Worktrees
     name: str = "command"
@@ -54,11 +42,12 @@ class _Worker(Provider):
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         at: Any = request.window.get("workplace").data
         await self.places.restore(at["branch"], at["commit"])
-        text = await self.work(request, at, self.places.git(at["branch"]))
+        seat, here = request.role.partition(".")[2], self.places.git(at["branch"])
+        text = await self.work(request, here, {"role": seat, **{key: str(at[key]) for key in ("story", "attempt")}})
         usage = Usage(self.estimate_tokens(request), estimate_tokens(text))
         return tell(Reply((Text(text),), usage=usage, by=self.name), on_delta)
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         raise NotImplementedError
 
 
@@ -74,17 +63,14 @@ class CommandWorker(_Worker):
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return digest(canonical_json(list(self.argv)))[:16]
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
-        seat = request.role.partition(".")[2]
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         _end_leftovers(here.folder)
-        told = {"TRANSOM_ROLE": seat, "TRANSOM_STORY": str(at["story"]), "TRANSOM_ATTEMPT": str(at["attempt"])}
+        told = {**{f"TRANSOM_{name.upper()}": value for name, value in at.items()}, _MARK: str(here.folder)}
         prompt = render(request).as_text()
-        told[_MARK] = str(here.folder)
         done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
         if done.code and not done.stdout.strip():
-            what = (
-                f"the agent ended with exit code {done.code} and said nothing: {' '.join(done.stderr.split())[-300:]}"
-            )
+            said = " ".join(done.stderr.split())[-300:]
+            what = f"the agent ended with exit code {done.code} and said nothing: {said}"
             raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
         return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
@@ -104,13 +90,11 @@ class ReplayWorker(_Worker):
 
     folder: Path = Path()
 
-    async def work(self, request: Request, at: Mapping[str, Any], here: Git) -> str:
-        name = f"{request.role.partition('.')[2]}-{at['attempt']}"
-        reply = self.folder / str(at["story"]) / f"{name}.txt"
-        if not re.fullmatch(r"[\w.-]+", str(at["story"])) or not reply.is_file():
+    async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:  # noqa: ARG002  the signature
+        reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
+        if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
             raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
-        patch = reply.with_suffix(".patch")
-        if patch.is_file():
+        if (patch := reply.with_suffix(".patch")).is_file():
             await here("apply", "--whitespace=nowarn", str(patch.resolve()))
         return reply.read_text(encoding="utf-8")
 
@@ -121,28 +105,22 @@ def rules_worker() -> Provider:
     return RulesProvider(table, dict.fromkeys(table, 1), {})
 
 
-def _story(request: Request) -> Story:
-    return Story.model_validate(request.window.get("story").data)
-
-
 def _say(*lines: str) -> Reply:
-    return Reply((Text("\n".join(lines)),), by="rules")
+    return Reply((Text("\n".join(lines)),))
 
 
 def _sm(request: Request) -> Reply:
-    story = _story(request)
+    story = Story.model_validate(request.window.get("story").data)
     return _say(f"SUMMARY: {story.title}: {story.goal} ({len(story.criteria)} acceptance criteria)")
 
 
 def _po(request: Request) -> Reply:
-    story = _story(request)
+    story = Story.model_validate(request.window.get("story").data)
     ready, why = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    vague = [one.number for one in story.criteria if len(one.text.split()) < 3]
+    vague = [f"AC {number} says too little" for number, one in enumerate(story.criteria, 1) if len(one.split()) < 3]
     if ready and not vague:
         return _say("SUMMARY: goal and criteria are there; contradictions are not looked for.", "DECISION: APPROVED")
-    return _say(
-        "DECISION: CHANGES REQUESTED", f"REASON: {why if not ready else f'AC {vague[0]} says too little'} (Story)"
-    )
+    return _say("DECISION: CHANGES REQUESTED", f"REASON: {vague[0] if ready else why} (Story)")
 
 
 def _qa(request: Request) -> Reply:
@@ -153,10 +131,8 @@ def _qa(request: Request) -> Reply:
 
 
 def _dev(request: Request) -> Reply:
-    raise NeedsModel(
-        [NotUnderstood(_story(request).title, "story")],
-        hint="set agent.command, or choose a model: rules write no code",
-    )
+    hint = "set agent.command, or choose a model: rules write no code"
+    raise NeedsModel([NotUnderstood(Story.model_validate(request.window.get("story").data).title, "story")], hint=hint)
 
 
 def check_kind(seat: str, kind: str) -> Kind:
@@ -165,11 +141,10 @@ def check_kind(seat: str, kind: str) -> Kind:
     Raises:
         InputError: there is no such kind.
     """
-    for one in get_args(Kind):
-        if kind == one:
-            return cast("Kind", one)
-    hint = f"say {', '.join(get_args(Kind))}"
-    raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+    if kind not in get_args(Kind):
+        hint = f"say {', '.join(get_args(Kind))}"
+        raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
+    return cast("Kind", kind)
 
 
 def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
@@ -178,15 +153,12 @@ def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, 
     Raises:
         InputError: a worker that is not set up.
     """
-    seats = {}
-    for seat in STAGES:
-        kind = kinds[seat]
-        if kind != "model":
-            worker = makers.get(kind)
-            if worker is None:
-                key = "agent.command" if kind == "command" else "stories.replay"
-                raise InputError(
-                    f"{kind} works as {seat}, and {key} is not set", where="stories.workers", hint=f"set {key}"
-                )
+    seats = dict(chain.seats)
+    for seat, kind in kinds.items():
+        if worker := makers.get(kind):
             seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
-    return replace(chain, seats={**chain.seats, **seats})
+        elif kind != "model":
+            key = "agent.command" if kind == "command" else "stories.replay"
+            what = f"{kind} works as {seat}, and {key} is not set"
+            raise InputError(what, where="stories.workers", hint=f"set {key}")
+    return replace(chain, seats=seats)

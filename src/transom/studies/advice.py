@@ -1,20 +1,15 @@
-"""The advice store: insights that studies of a scope hand over to each other.
-
-`AdviceStore` is all that a study needs of a playbook; `FileAdvice` is one that keeps an append-only file of events.
-"""
+"""Advice: what studies of a scope hand over to each other, in an append-only file of events."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from transom.canonical import digest
 from transom.studies.rules import Row, Rule, learn
-from transom.studies.storage import FileLock, cut_torn_line
+from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
 """Kinds of insight: a rule that rejects, a good design to begin with, what coarse settings hide."""
@@ -27,12 +22,9 @@ class Insight:
     """One piece of knowledge of a scope.
 
     Attributes:
+        content: one readable sentence; `data`: what a program needs of it.
         id: given by the store.
-        scope: the family of studies that it holds for.
-        kind: `rule`, `design` or `numerics`.
-        content: one readable sentence.
-        data: what a program needs of it.
-        helpful: outcomes that bore it out; harmful: those that did not.
+        helpful, harmful: outcomes that bore it out, and that did not.
         mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
         sources: names of the studies that it comes from.
     """
@@ -50,56 +42,26 @@ class Insight:
     @property
     def category(self) -> str:
         """The playbook's category: `mis` for what to avoid, `str` for strategies, `cal` for calculations."""
-        return _CATEGORY.get(self.kind, "dom")
+        return _CATEGORY[self.kind]
 
     @property
     def rule(self) -> Rule:
         return Rule.from_data(self.data, helpful=self.helpful, harmful=self.harmful, id=self.id)
 
+    @property
+    def acts(self) -> bool:
+        """True for what is not vetoed, and of rules for those that are trusted or pinned."""
+        return self.mark != "veto" and (self.kind != RULE or self.mark == "pin" or self.rule.trusted)
 
-class AdviceStore(Protocol):
-    """A store of insights, safe for several processes."""
-
-    def add(self, insight: Insight) -> str:
-        """Keep an insight and give its id; one that says the same with other numbers takes them over."""
-
-    def insights(self, scope: str) -> Sequence[Insight]:
-        """All insights of a scope."""
-
-    def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-        """Count one outcome of an insight that was used; `source` names study and trial, each counts once."""
+    @property
+    def identity(self) -> str:
+        """The digest of an insight without its numbers."""
+        key = self.rule.key if self.kind == RULE else self.data.get("key", self.content)
+        return digest([self.scope, self.kind, str(key)])
 
 
-class RowStore(Protocol):
-    """The solves of all studies, as rows to learn from."""
-
-    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
-        """Keep the rows of a study in the place of those that it left before."""
-
-    def rows(self, scope: str) -> Sequence[Row]:
-        """The rows of all studies of a scope."""
-
-
-class FileRows:
-    """Rows in `rows.jsonl`, one line for each time a study ended; the last one of a study counts."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "rows.jsonl"
-        self._lock = FileLock(folder / "rows.lock")
-
-    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
-        data = [[dict(row.features), row.failure] for row in rows]
-        with self._lock.locked():
-            _append(self.path, {"scope": scope, "study": study, "rows": data})
-
-    def rows(self, scope: str) -> list[Row]:
-        last = {event["study"]: event["rows"] for event in _events(self.path) if event["scope"] == scope}
-        return [Row(features, failure) for rows in last.values() for features, failure in rows]
-
-
-class FileAdvice:
-    """Insights in `advice.jsonl`: appended events, projected when they are read."""
+class Advice:
+    """Insights and solves of all scopes in `advice.jsonl`, projected when they are read; safe for several processes."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,77 +73,55 @@ class FileAdvice:
         return f"{insight.category}-{len(known) + 1:05d}"
 
     def add(self, insight: Insight) -> str:
-        key = identity(insight)
-        with self._lock.locked():
-            known = {identity(one): one.id for one in self._project()}
-            insight_id = known.get(key) or self.name(insight, known.values())
+        """Keep an insight and give its id; one that says the same with other numbers takes them over."""
+        with self._lock:
+            known = {one.identity: one.id for one in self._project()}
+            insight_id = known.get(insight.identity) or self.name(insight, known.values())
             event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
             event |= {"content": insight.content, "data": dict(insight.data), "sources": list(insight.sources)}
-            _append(self.path, event)
+            append_line(self.path, event)
         return insight_id
 
     def insights(self, scope: str) -> list[Insight]:
+        """All insights of a scope."""
         return [one for one in self._project() if one.scope == scope]
 
     def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-        with self._lock.locked():
-            _append(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
+        """Count one outcome of an insight that was used; `source` names study and trial, each counts once."""
+        with self._lock:
+            append_line(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
+
+    def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
+        """Keep the solves of a study in the place of those that it left before."""
+        data = [[dict(row.features), row.failure] for row in rows]
+        with self._lock:
+            append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
+
+    def rows(self, scope: str) -> list[Row]:
+        """The solves of all studies of a scope."""
+        kept = [one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope]
+        last = {event["study"]: event["rows"] for event in kept}
+        return [Row(features, failure) for rows in last.values() for features, failure in rows]
+
+    def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
+        """Learn rules from all solves of a scope and keep them, their sentences `in_words`; gives their ids."""
+        rules = learn(self.rows(scope))
+        return [
+            self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,))) for one in rules
+        ]
 
     def _project(self) -> list[Insight]:
         found: dict[str, Insight] = {}
         counted: set[tuple[str, str]] = set()
-        for event in _events(self.path):
-            one = found.get(event["id"])
+        for event in read_lines(self.path):
+            one = found.get(event.get("id", ""))
             match event["event"]:
                 case "add":
-                    sources = dict.fromkeys((*(one.sources if one else ()), *event["sources"]))
-                    blank = one or Insight(event["scope"], event["kind"], "", id=event["id"])
-                    fresh = {"content": event["content"], "data": event["data"], "sources": tuple(sources)}
-                    found[event["id"]] = replace(blank, **fresh)
-                case "outcome" if one and (event["id"], event["source"]) not in counted:
-                    counted.add((event["id"], event["source"]))
+                    sources = tuple(dict.fromkeys((*(one.sources if one else ()), *event["sources"])))
+                    one = one or Insight(event["scope"], event["kind"], "", id=event["id"])
+                    found[one.id] = replace(one, content=event["content"], data=event["data"], sources=sources)
+                case "outcome" if one and (one.id, event["source"]) not in counted:
+                    counted.add((one.id, event["source"]))
                     name = "helpful" if event["helpful"] else "harmful"
-                    found[event["id"]] = replace(one, **{name: getattr(one, name) + 1})
+                    found[one.id] = replace(one, **{name: getattr(one, name) + 1})
         return list(found.values())
-
-
-def identity(insight: Insight) -> str:
-    """The digest of an insight without its numbers."""
-    if insight.kind == RULE:
-        return digest([insight.scope, RULE, *map(str, insight.rule.key)])
-    return digest([insight.scope, insight.kind, str(insight.data.get("key", insight.content))])
-
-
-def keep_rules(
-    advice: AdviceStore, rows: RowStore, scope: str, study: str, in_words: Callable[[str], str] = str
-) -> list[str]:
-    """Learn rules from all rows of a scope and keep them, their sentences `in_words`; gives their ids."""
-    found = [
-        Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,)) for one in learn(rows.rows(scope))
-    ]
-    return [advice.add(one) for one in found]
-
-
-def active_rules(insights: Iterable[Insight]) -> list[Rule]:
-    """The rules that may reject: not vetoed, and trusted or pinned."""
-    rules = [one for one in insights if one.kind == RULE and one.mark != "veto"]
-    return [one.rule for one in rules if one.mark == "pin" or one.rule.trusted]
-
-
-def _append(path: Path, event: Mapping[str, Any]) -> None:
-    with suppress(FileNotFoundError):
-        cut_torn_line(path)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(event, sort_keys=True) + "\n")
-
-
-def _events(path: Path) -> Iterable[dict[str, Any]]:
-    """Whole lines of the file; a line that a kill or a full disk cut short is passed over."""
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            try:
-                yield json.loads(line)
-            except ValueError:
-                continue

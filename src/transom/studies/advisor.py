@@ -8,9 +8,8 @@ the trials that it names ended so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,10 +23,8 @@ from transom.runs import Run, Stage, model_file, text_file
 from transom.studies.advice import RULE, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import Condition, measured
-from transom.studies.study import Study
-from transom.studies.trials import Trial, Wanted, counts, failures
-from transom.tools import Toolbox, ToolDefinition, ToolLimits
-from transom.tools.definition import Arguments
+from transom.studies.trials import Trial, counts, failures, ranked
+from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
 BUDGET = Budget(turns=8, tokens=200_000)
@@ -64,7 +61,7 @@ class ProposedRule(_Model):
     conditions: tuple[ProposedCondition, ...] = Field(min_length=1, max_length=2)
 
 
-class Advice(_Model):
+class Proposal(_Model):
     """The advisor's answer: claims, until they were checked."""
 
     explanations: tuple[Explanation, ...] = ()
@@ -97,7 +94,6 @@ class Advisor:
         guide: the study's, which has kept its rows already.
     """
 
-    study: Study
     folder: Path
     trials: Sequence[Trial]
     guide: Guide
@@ -113,7 +109,7 @@ class Advisor:
         Raises:
             ProviderError, ReplyError, TransomError: nobody could advise.
         """
-        tools = Toolbox([self._read_tool()])
+        tools = Toolbox([tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)])
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
         sees = frozenset({"instructions", "session_state", "playbook", "failures", RETRY})
         role = Role(ROLE, prompt, sees, tools.specs, CallSettings(max_tokens=4096))
@@ -122,7 +118,7 @@ class Advisor:
             known = self.guide.insights[:_SHOWN_INSIGHTS]
             return "\n".join(f"[{one.id}] {one.content} ({one.helpful} right, {one.harmful} wrong)" for one in known)
 
-        async def ask(stage: Stage, _: Json, playbook: str) -> Advice:
+        async def ask(stage: Stage, _: Json, playbook: str) -> Proposal:
             blocks = [self.session(run.id, used).block(), Block("failures", self.failures(), trust="untrusted")]
             blocks += [Block("playbook", playbook, Tier.SESSION, "untrusted")] if playbook else []
             try:
@@ -133,20 +129,17 @@ class Advisor:
                 raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
 
         recalled = await run.stage("advice/recall", recall, records, out=text_file("playbook.txt"))
-        out = model_file("advice.json", Advice)
+        out = model_file("advice.json", Proposal)
         found = await run.stage("advice", ask, records, recalled, out=out, uses=[role])
         return self.check(found.value).model_copy(update={"by": found.by})
 
     def session(self, session_id: str, used: Sequence[str]) -> SessionState:
         """The study as a session: its standing and newest errors are exposed, its trials isolated."""
-        session, made, ranked = SessionState(session_id), counts(self.trials), Wanted.of(self.study).ranked(self.trials)
-        best = ranked[0] if ranked else None
+        study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
+        best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
-        session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in self.study.objectives)
-        done, value = made["complete"] + made["failed"], best.values[0] if best else None
-        session.update_study_status(
-            self.study.study, "complete", done, made["total"], value, best.number if best else None
-        )
+        session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in study.objectives)
+        session.update_study_status(study.study, "complete", made["complete"] + made["failed"], made["total"], *best)
         for trial in self.trials:
             session.add_trial(trial.to_record() | {"number": trial.number, "params": dict(trial.params)})
             if trial.kind == "failed":
@@ -159,75 +152,61 @@ class Advisor:
         lines = [f"features: {', '.join(sorted(self.guide.features.formulas))}"]
         for failure, number in failures(self.trials).items():
             lines.append(f"{failure}: {number} solves")
-            mine = [one for one in self.trials if one.kind == "failed" and one.failure == failure]
-            for one in mine[-_SHOWN_TRIALS:]:
-                features = self.guide.features(self.study.values(one.params))
-                told = ", ".join(f"{name} {value:.3g}" for name, value in sorted(features.items()))
-                lines.append(f"- trial {one.number}: {told}: {' '.join(one.reason.split())[:200]}")
+            for one in self._ended(failure)[-_SHOWN_TRIALS:]:
+                features = self.guide.features(self.guide.study.values(one.params))
+                shown = ", ".join(f"{name} {value:.3g}" for name, value in sorted(features.items()))
+                lines.append(f"- trial {one.number}: {shown}: {' '.join(one.reason.split())[:200]}")
         return "\n".join(lines)
 
-    def check(self, advice: Advice) -> Advised:
-        """Hold an advice against trials and rows, and keep the rules that stand."""
-        refused: list[str] = []
-        explained = []
-        for one in advice.explanations:
-            ended = {trial.number for trial in self.trials if trial.kind == "failed" and trial.failure == one.failure}
-            if wrong := [number for number in one.trials if number not in ended]:
-                refused.append(f"explanation of {one.failure!r}: trial {wrong[0]} did not end so")
+    def _ended(self, failure: str) -> list[Trial]:
+        return [trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure]
+
+    def check(self, proposal: Proposal) -> Advised:
+        """Hold a proposal against trials and rows, and keep the rules that stand."""
+        explained, added, refused = [], list[str](), list[str]()
+        for one in proposal.explanations:
+            if wrong := set(one.trials) - {trial.number for trial in self._ended(one.failure)}:
+                refused.append(f"explanation of {one.failure!r}: trial {min(wrong)} did not end so")
             else:
                 explained.append(one)
-        rows, added = self.guide.rows.rows(self.study.scope), []
-        known = {one.rule.key: one for one in self.guide.advice.insights(self.study.scope) if one.kind == RULE}
-        for proposed in advice.rules:
+        advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
+        rows = advice.rows(scope)
+        for proposed in proposal.rules:
             conditions = tuple(sorted(Condition(one.feature, one.above, one.threshold) for one in proposed.conditions))
             rule, problem = measured(conditions, rows)
-            there = known.get(rule.key) if rule else None
-            if rule is None or (there and there.data != rule.to_data()):
+            known = {one.rule.key: one.data for one in advice.insights(scope) if one.kind == RULE}
+            # One with the same numbers was added when the study ended before.
+            if rule and known.get(rule.key, rule.to_data()) == rule.to_data():
+                words = self.guide.in_words(rule.sentence)
+                added.append(advice.add(Insight(scope, RULE, words, rule.to_data(), sources=(name,))))
+            else:
                 refused.append(f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}")
-                continue
-            if there is None:  # else it was added when the study ended before
-                insight = Insight(
-                    self.study.scope,
-                    RULE,
-                    self.guide.in_words(rule.sentence),
-                    rule.to_data(),
-                    sources=(self.study.study,),
-                )
-                there = known[rule.key] = replace(insight, id=self.guide.advice.add(insight))
-            added.append(there.id)
         return Advised(explanations=tuple(explained), added=tuple(added), refused=tuple(refused))
 
-    def _read_tool(self) -> ToolDefinition:
-        number: dict[str, Json] = {"type": "integer", "minimum": 0}
-        what = {"type": "string", "description": "`record`, or a file that the record names"}
-        properties: dict[str, Any] = {"trial": number, "what": {**what, "default": "record"}, "offset": number}
-        schema: dict[str, Json] = {"type": "object", "properties": properties, "required": ["trial"]}
-        schema["additionalProperties"] = False
-        text = f"Read a trial's record, or {MOST_READ} characters of a file of its solver, from a character on."
-        limits = ToolLimits(calls=_MOST_READS)
-        return ToolDefinition("read_trial", text, schema, self._read_trial, effect="pure", limits=limits)
+    def read_trial(self, trial: int, what: str = "record", offset: int = 0) -> str:
+        """Read a trial's record, or 4,000 characters of a file of its solver, from a character on.
 
-    def _read_trial(self, arguments: Arguments) -> Json:
-        found = next((one for one in self.trials if one.number == arguments["trial"]), None)
+        Args:
+            what: `record`, or a file that the record names.
+        """
+        found = next((one for one in self.trials if one.number == trial), None)
         if found is None:
-            raise ToolRefused(f"there is no trial {arguments['trial']}", hint="see the block failures")
-        folder = self.folder / "trials" / f"{found.number:05d}"
+            raise ToolRefused(f"there is no trial {trial}", hint="see the block failures")
+        folder = self.folder / "trials" / f"{trial:05d}"
         files = sorted(path.name for path in folder.glob("*") if path.is_file() and not path.is_symlink())
-        what, offset = str(arguments.get("what", "record")), int(str(arguments.get("offset", 0)))
+        start = max(0, offset)
         if what == "record":
-            told = compact_json({**found.to_record(), "params": dict(found.params), "files": list[Json](files)})
-        elif what in files:
-            with (folder / what).open("rb") as file:
-                file.seek(offset)
-                told, offset = file.read(MOST_READ).decode("utf-8", "replace"), 0
-        else:
-            raise ToolRefused(f"trial {found.number} has no {what}", hint=f"there are record, {', '.join(files)}")
-        piece: Json = told[offset : offset + MOST_READ]
-        return piece
+            text = compact_json({**found.to_record(), "params": dict(found.params), "files": list[Json](files)})
+            return text[start : start + MOST_READ]
+        if what not in files:
+            raise ToolRefused(f"trial {trial} has no {what}", hint=f"there are record, {', '.join(files)}")
+        with (folder / what).open("rb") as file:
+            file.seek(start)
+            return file.read(MOST_READ).decode("utf-8", "replace")
 
 
-def _read(text: str) -> Advice:
+def _read(text: str) -> Proposal:
     try:
-        return Advice.model_validate(read_json(text))
+        return Proposal.model_validate(read_json(text))
     except (ValueError, ValidationError) as error:
         raise ReplyError(f"the advice is not the JSON that was asked for: {str(error).splitlines()[0]}") from error

@@ -8,6 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _OPERATORS: dict[type, Callable[..., Any]] = {
@@ -38,6 +39,7 @@ class Formula:
     tree: ast.expr
 
     @staticmethod
+    @lru_cache(maxsize=1000)
     def parse(text: str) -> Formula:
         """Read a formula such as `2*hole + 3` or `2*hole < width`.
 

@@ -11,14 +11,13 @@ import fnmatch
 import math
 import re
 import signal
-from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -30,13 +29,8 @@ Severity = Literal["design", "machine", "study", "warning"]
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
-_CALCULIX_ROW = re.compile(r"^\s*\d+\s+\d+\s+\d+(U?)\s+\d+\s+[\d.E+-]+", re.MULTILINE)
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
-
-
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _compiles(pattern: str) -> str:
@@ -47,27 +41,30 @@ def _compiles(pattern: str) -> str:
     return pattern
 
 
+Pattern: TypeAlias = Annotated[str, AfterValidator(_compiles)]
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
 class Message(_Data):
     """A line that begins a message of a solver."""
 
     kind: Literal["error", "warning", "info"]
-    starts: str
+    starts: Pattern
     ignore_case: bool = False
-
-    _checked = field_validator("starts")(_compiles)
 
 
 class Completion(_Data):
     """The last line of a tool that finished; `results`: tables that prove enough where that line is cut off."""
 
     tool: str
-    of: str
-    ends: str
+    of: Pattern
+    ends: Pattern
     otherwise: str
     file: str | None = None
-    results: str | None = None
-
-    _checked = field_validator("of", "ends", "results")(lambda value: value and _compiles(value))
+    results: Pattern | None = None
 
 
 class FailureClass(_Data):
@@ -76,16 +73,14 @@ class FailureClass(_Data):
     title: str
     severity: Severity
     advice: str = ""
-    words: tuple[str, ...] = ()
-
-    _checked = field_validator("words")(lambda words: tuple(map(_compiles, words)))
+    words: tuple[Pattern, ...] = ()
 
 
 class Limits(_Data):
     """Bounds beyond which numbers are no results."""
 
     displacement_to_size: float = Field(1000, gt=0)
-    displacement: float = Field(1e9, gt=0)
+    displacement: float = Field(1e7, gt=0)
     epsilon: float = Field(1.0, gt=0)
 
 
@@ -105,16 +100,13 @@ class Taxonomy(_Data):
         return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
 
     @cached_property
-    def words(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        return tuple(
-            (name, re.compile("|".join(f"(?:{w})" for w in one.words), re.IGNORECASE))
-            for name, one in self.classes.items()
-            if one.words
-        )
+    def words(self) -> dict[str, re.Pattern[str]]:
+        every = {name: "|".join(f"(?:{word})" for word in one.words) for name, one in self.classes.items()}
+        return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
 
     def class_of(self, text: str) -> str | None:
         """The first class whose words a message holds."""
-        return next((name for name, words in self.words if words.search(text)), None)
+        return next((name for name, words in self.words.items() if words.search(text)), None)
 
     def merged(self, own: Taxonomy) -> Taxonomy:
         """This one with a person's own before it."""
@@ -139,8 +131,7 @@ def load_taxonomy(*own: Path) -> Taxonomy:
     """
     taxonomy = Taxonomy()
     for path in (Path(__file__).with_name("failures.yaml"), *own):
-        file = load_yaml(path)
-        taxonomy = taxonomy.merged(validate_yaml(Taxonomy, file))
+        taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
         for name in (*taxonomy.return_codes.values(), *(one.otherwise for one in taxonomy.completion)):
             if name not in taxonomy.classes:
                 raise InputError(f"{name} is no class", where=str(path), hint="describe it under `classes`")
@@ -171,10 +162,8 @@ class Diagnosis:
     Attributes:
         failure: the class, None for a solve whose results can be used.
         severity: of the class; `warning` where there is none.
-        title: what a person reads.
-        advice: what to do about it.
+        title: what a person reads; advice: what to do about it.
         evidence: what decides, most telling first.
-        warnings: what was seen besides.
     """
 
     failure: str | None
@@ -182,7 +171,6 @@ class Diagnosis:
     title: str = "solved"
     advice: str = ""
     evidence: tuple[Evidence, ...] = ()
-    warnings: tuple[Evidence, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -197,11 +185,10 @@ class JobOutput:
     Attributes:
         texts: file name -> its text, for all files that may hold messages.
         return_code: exit status, negative for a signal, None where nobody kept it.
-        stopped: why we ended it ourselves: `timeout` or `memory_error`.
+        stopped: the class of the limit that ended it, as `timeout`.
         deck: the input deck, where it is one that we can read.
-        results: numbers of the result tables.
-        values: what extractors read.
-        missing: output files that were expected and are not there.
+        results: numbers of the result tables, by file.
+        values: what extractors read; missing: outputs that were expected and are not there.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -234,23 +221,18 @@ class JobOutput:
 
 def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
     """Classify the end of a solve."""
-    messages = list(_messages(job, taxonomy))
-    warnings = [one for one, kind in messages if kind == "warning"]
-    found = list(_input_faults(job.deck)) or _seen(
-        job, taxonomy, [one for one, kind in messages if kind == "error"], warnings
-    )
+    errors, warnings = _messages(job, taxonomy)
+    found = list(_input_faults(job.deck)) or _seen(job, taxonomy, errors, warnings)
     motion = job.deck.free_motion() if job.deck else None
     if motion and found and found[0][0] in _OPEN:
         found.insert(0, ("singularity", Evidence("input", motion)))
-    if not found:
-        return Diagnosis(None, warnings=tuple(warnings))
-    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found), warnings=tuple(warnings))
+    return diagnosis(found[0][0], taxonomy, *(evidence for _, evidence in found)) if found else Diagnosis(None)
 
 
-def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence, warnings: tuple[Evidence, ...] = ()) -> Diagnosis:
+def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
     """A failure of a class, with its evidence."""
     one = taxonomy.classes[name]
-    return Diagnosis(name, one.severity, one.title, one.advice, evidence, warnings)
+    return Diagnosis(name, one.severity, one.title, one.advice, evidence)
 
 
 def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
@@ -262,10 +244,9 @@ def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: 
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
         return [*code, *messages]
-    unfinished = list(_unfinished(job, taxonomy, warnings))
+    unfinished = list(_unfinished(job, taxonomy))
     if not messages and (code or unfinished):
-        hints = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
-        messages = [*hints[:1], *_by_status(job)]
+        messages = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))][:1]
     rest = [*_insane(job, taxonomy.limits), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # A return code that only says "not 0" tells less than numbers and missing lines do.
@@ -281,19 +262,19 @@ def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
         yield name, Evidence("return code", words)
 
 
-def _messages(job: JobOutput, taxonomy: Taxonomy) -> Iterator[tuple[Evidence, str]]:
-    """Messages of all files, errors and warnings; equal texts once."""
-    known: set[tuple[str, str]] = set()
+def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[Evidence]]:
+    """Errors and warnings of all files; equal texts once."""
+    found: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
     for name, text in job.texts.items():
         starts = list(taxonomy.starts.finditer(text))
-        lines = [0, *(match.end() for match in re.finditer("\n", text))] if starts else []
+        line, counted = 1, 0
         for number, match in enumerate(starts):
             kind = taxonomy.messages[int((match.lastgroup or "m0")[1:])].kind
             end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
             words = _block(text[match.start() : min(end, match.start() + 4 * _CHARACTERS)])
-            if kind != "info" and (kind, words) not in known:
-                known.add((kind, words))
-                yield Evidence("message", words, name, bisect(lines, match.start())), kind
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            found[kind].setdefault(words, Evidence("message", words, name, line))
+    return list(found["error"].values()), list(found["warning"].values())
 
 
 def _block(text: str) -> str:
@@ -306,7 +287,7 @@ def _block(text: str) -> str:
     return " ".join(" ".join(lines).split())[:_CHARACTERS]
 
 
-def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) -> Iterator[_Seen]:
+def _unfinished(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
     for name, text in job.texts.items():
         for tool in taxonomy.completion:
             named = tool.file is not None and fnmatch.fnmatch(name.lower(), tool.file)
@@ -314,19 +295,9 @@ def _unfinished(job: JobOutput, taxonomy: Taxonomy, warnings: list[Evidence]) ->
                 continue
             if not re.search(tool.ends, text, re.MULTILINE):
                 seen = Evidence("completion", f"{tool.tool} does not say that it finished", name)
-                if tool.results and not job.return_code and re.search(tool.results, text):
-                    warnings.append(seen)
-                else:
+                if not (tool.results and not job.return_code and re.search(tool.results, text)):
                     yield tool.otherwise, seen
             break
-
-
-def _by_status(job: JobOutput) -> Iterator[_Seen]:
-    """CalculiX's table of increments ends with an attempt that found no equilibrium."""
-    for name, text in job.texts.items():
-        rows = _CALCULIX_ROW.findall(text) if name.endswith(".sta") else []
-        if rows and rows[-1] == "U":
-            yield "convergence_failure", Evidence("completion", "the last increment found no equilibrium", name)
 
 
 def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
@@ -342,14 +313,13 @@ def _insane(job: JobOutput, limits: Limits) -> Iterator[_Seen]:
     for key, value in job.values.items():
         if not math.isfinite(value):
             yield "not_finite", Evidence("result", f"{key} is {value}")
+    size = job.deck.size if job.deck else 0.0
     for name, one in job.results:
-        size = one.size or (job.deck.size if job.deck else 0.0)
-        bound = size * limits.displacement_to_size or limits.displacement
-        if one.displacement is not None and one.displacement > bound:
+        moved = one.displacement or 0.0
+        if moved > (size * limits.displacement_to_size or limits.displacement):
             against = f" in a model of size {size:.3g}" if size else ""
-            apart = f"; it has {job.deck.bodies} separate bodies" if job.deck and job.deck.bodies > 1 else ""
-            yield "singularity", Evidence("result", f"a displacement of {one.displacement:.3g}{against}{apart}", name)
-        if one.bad or (one.displacement is not None and not math.isfinite(one.displacement)):
+            yield "singularity", Evidence("result", f"a displacement of {moved:.3g}{against}", name)
+        if one.bad or not math.isfinite(moved):
             yield "not_finite", Evidence("result", one.bad or "a displacement is not finite", name)
         if one.epsilon is not None and one.epsilon >= limits.epsilon:
             yield "singularity", Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name)

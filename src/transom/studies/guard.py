@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 
 import psutil
@@ -17,30 +16,21 @@ MARK = "TRANSOM_STUDY_JOB"
 """Environment variable of every process of a job: `WORKER:FOLDER`."""
 
 
-def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> int:
-    """Kill the processes of jobs; returns their number.
+def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> None:
+    """Kill the processes of jobs.
 
     Args:
         worker: of this worker only (its mark with the colon).
         folder: of the job in this folder only.
         below: of jobs in folders below this one only.
     """
-    number = 0
-    for process, mark in list(_marked()):
-        place = mark.partition(":")[2]
-        if mark.startswith(worker) and folder in ("", place) and place.startswith(below and below + "/"):
-            with suppress(psutil.Error):
-                process.kill()
-                number += 1
-    return number
-
-
-def _marked() -> Iterator[tuple[psutil.Process, str]]:
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             mark = process.environ().get(MARK, "")
-            if mark and process.pid != os.getpid():
-                yield process, mark
+            place = mark.partition(":")[2]
+            mine = mark.startswith(worker) and folder in ("", place) and place.startswith(below and below + "/")
+            if mark and mine and process.pid != os.getpid():
+                process.kill()
 
 
 if __name__ == "__main__":

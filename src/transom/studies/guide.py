@@ -1,8 +1,7 @@
 """The guide of a study: it applies the insights of earlier studies and leaves new ones.
 
-Before a solve: requirements and rules reject designs, some of the rejected are solved all the same to score the rules.
-At the beginning: good designs of related studies, carried over by their dimensionless features. At the end: new rules,
-designs and numerical margins go to the advice store.
+Before a solve requirements and rules reject designs. At the beginning stand good designs of related studies, carried
+over by their dimensionless features. At the end new rules, designs and numerical margins go to the advice.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from transom.studies.advice import DESIGN, NUMERICS, AdviceStore, Insight, RowStore, active_rules, keep_rules
+from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.rules import Features, Row, Rule
-from transom.studies.study import Number, Study, random_design
-from transom.studies.trials import Trial, Wanted
+from transom.studies.study import Number, Study, nearby_design, random_design
+from transom.studies.trials import Trial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
@@ -38,8 +37,7 @@ class Guide:
     """The knowledge of a scope as it was when the study began."""
 
     study: Study
-    advice: AdviceStore
-    rows: RowStore
+    advice: Advice
     features: Features = field(init=False)
     rules: list[Rule] = field(init=False)
     insights: list[Insight] = field(init=False)
@@ -49,26 +47,27 @@ class Guide:
         own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
         known = self.advice.insights(self.study.scope)
         self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
-        rows = self.rows.rows(self.study.scope)
-        rules = active_rules(self.insights) if self.study.learning.rules else []
+        rows = self.advice.rows(self.study.scope) if self.study.learning.rules else []
+        rules = [one.rule for one in self._acting(RULE)] if self.study.learning.rules else []
         self.rules = [rule for rule in rules if rule.id in self.study.learning.pin or rule.stands(rows)]
+
+    def _acting(self, kind: str) -> list[Insight]:
+        return [one for one in self.insights if one.kind == kind and one.acts]
 
     @property
     def margin(self) -> dict[str, float]:
         """Output -> factor by which finer settings were seen to differ, where that makes designs worse."""
-        found = next((one for one in self.insights if one.kind == NUMERICS and one.mark != "veto"), None)
-        return {name: float(factor) for name, factor in found.data["factors"].items()} if found else {}
+        return next((dict(one.data["factors"]) for one in self._acting(NUMERICS)), {})
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
         """Reject a design before it is solved, or return None."""
-        for formula in self.study.requirements:
-            if formula(values) != 1:
-                return Rejection(f"it does not meet the requirement {formula.text}")
+        if unmet := self.study.unmet(values):
+            return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
         hit = [rule for rule in self.rules if rule.matches(features)]
-        return (
-            Rejection(self.in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure) if hit else None
-        )
+        if not hit:
+            return None
+        return Rejection(self.in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure)
 
     def in_words(self, sentence: str) -> str:
         """A rule's sentence with the titles of variables and constants."""
@@ -86,16 +85,15 @@ class Guide:
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Designs to begin with, and the insights that they come from."""
-        known = [one for one in self.insights if one.kind == DESIGN and one.mark != "veto"]
-        known.sort(key=lambda one: (one.harmful - one.helpful, one.id))
+        known = sorted(self._acting(DESIGN), key=lambda one: (one.harmful - one.helpful, one.id))
         pick = random.Random(len(known))
         found: list[tuple[str, dict[str, Number]]] = []
         for insight in known:
+            if len(found) == self.study.learning.warm_start:
+                break
             design = self._carried_over(insight.data["features"], insight.data["params"], pick)
             if design and self.judge(self.study.values(design)) is None:
                 found.append((insight.id, design))
-            if len(found) == self.study.learning.warm_start:
-                break
         return found
 
     def _carried_over(
@@ -106,7 +104,7 @@ class Guide:
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
-            if any(formula(values) != 1 for formula in self.study.requirements):
+            if self.study.unmet(values):
                 return math.inf
             mine = self.features(values)
             pairs = [(mine[name], wanted[name]) for name in wanted if name in mine]
@@ -114,61 +112,46 @@ class Guide:
 
         best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
         for at in range(_REFINED):
-            near = self._near(best, 0.2 * (1 - at / _REFINED) + 0.002, pick) | chosen
-            best = min(best, near, key=distance)
+            spread = 0.2 * (1 - at / _REFINED) + 0.002
+            best = min(best, nearby_design(self.study, best, spread, pick) | chosen, key=distance)
         return best if math.isfinite(distance(best)) else None
-
-    def _near(self, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
-        moved = random_design(self.study, pick)
-        for name, one in self.study.variables.items():
-            if one.choices or one.integer or one.step:
-                moved[name] = moved[name] if pick.random() < spread else design[name]
-                continue
-            low, high = one.bounds
-            moved[name] = min(high, max(low, float(design[name]) + pick.gauss(0, spread) * (high - low)))
-        return moved
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
         """Leave what this study found for the next: ids of the insights that are new."""
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
-        self.rows.keep(self.study.scope, self.study.study, mine)
-        known = {one.id for one in self.insights}
-        found = keep_rules(self.advice, self.rows, self.study.scope, self.study.study, self.in_words)
-        found += [self.advice.add(self._design(trial)) for trial in self._exemplary(trials, verification)]
+        if any(row.failure is None for row in mine):  # else it is the set-up that fails, and no design
+            self.advice.keep(self.study.scope, self.study.study, mine)
+        found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
+        good = ranked(self.study, trials)
+        if verification.asked:
+            good = [trial for trial in good if trial.number in {one.number for one in verification.held}]
+        found += [self._keep(*self._design(trial)) for trial in good[:_HANDED_ON]]
         self._learn_margin(verification.factors())
-        return [one for one in dict.fromkeys(found) if one not in known]
+        return sorted(set(found) - {one.id for one in self.insights})
 
-    def _exemplary(self, trials: Sequence[Trial], verification: Verification) -> list[Trial]:
-        """Designs that other studies may begin with: those that hold on finer settings, where that was tried."""
-        ranked = Wanted.of(self.study).ranked(trials)
-        if not verification.asked:
-            return ranked[:_HANDED_ON]
-        verified = {one.number for one in verification.tried if one.verdict in ("verified", "drifts")}
-        return [trial for trial in ranked if trial.number in verified][:_HANDED_ON]
+    def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
+        return self.advice.add(Insight(self.study.scope, kind, content, data, sources=(self.study.study,)))
 
-    def _design(self, trial: Trial) -> Insight:
-        names = [f"{name} = {_short(value)}" for name, value in trial.params.items()]
+    def _design(self, trial: Trial) -> tuple[str, str, dict[str, object]]:
+        names = ", ".join(f"{name} = {_short(value)}" for name, value in trial.params.items())
         wanted = zip(self.study.objectives, trial.values, strict=True)
         reached = ", ".join(f"{one.name} {value:.4g}" for one, value in wanted)
         features = self.features(self.study.values(trial.params))
         key = f"{self.study.study}/{trial.number}"
         data = {"features": features, "params": dict(trial.params), "values": list(trial.values), "key": key}
-        content = f"{self.study.study}: {', '.join(names)} is feasible with {reached}"
-        return Insight(self.study.scope, DESIGN, content, data, sources=(self.study.study,))
+        return DESIGN, f"{self.study.study}: {names} is feasible with {reached}", data
 
-    def _learn_margin(self, factors: Mapping[str, Sequence[float]]) -> None:
+    def _learn_margin(self, seen: Mapping[str, Sequence[float]]) -> None:
         """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
-        seen = {name: sorted(values) for name, values in factors.items() if max(values) > _SAME}
-        if not seen:
-            return
-        factors_: dict[str, float] = {}
+        factors: dict[str, float] = {}
         for name, values in seen.items():
-            upper = max(1.0, values[round(0.75 * (len(values) - 1))])
-            factors_[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
-        data = {"key": NUMERICS, "factors": factors_}
-        changes = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors_.items())
-        content = f"on a finer mesh: {changes} what the study's settings give"
-        self.advice.add(Insight(self.study.scope, NUMERICS, content, data, sources=(self.study.study,)))
+            if max(values) > _SAME:
+                upper = max(1.0, sorted(values)[round(0.75 * (len(values) - 1))])
+                factors[name] = round((upper + self.margin.get(name, upper)) / 2, 4)
+        if factors:
+            changes = ", ".join(f"{name} {factor:.2f} times" for name, factor in factors.items())
+            content = f"on a finer mesh: {changes} what the study's settings give"
+            self._keep(NUMERICS, content, {"key": NUMERICS, "factors": factors})
 
 
 def _counts(trial: Trial) -> bool:

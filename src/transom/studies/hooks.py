@@ -5,22 +5,17 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
-from transom.errors import InputError
-from transom.studies.solver import Solved, load_object
-from transom.studies.study import Number, Study
-
-Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"]
+from transom.studies.solver import Solved, load_callable
+from transom.studies.storage import append_line
+from transom.studies.study import Moment, Number, Study
 
 BUILT_IN = {"error_tracker": "transom.studies.hooks:error_tracker"}
-_log = logging.getLogger("transom.studies")
 
 
 @dataclass
@@ -47,31 +42,27 @@ class Occasion:
 Hook: TypeAlias = Callable[[Occasion], object]
 
 
-class Hooks:
-    """The hooks of a study: those of its file, and any that a program adds."""
+def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
+    """The hooks that a study names.
 
-    def __init__(self, study: Study, added: Mapping[Moment, tuple[Hook, ...]] | None = None) -> None:
-        self._hooks: dict[Moment, list[tuple[str, Hook]]] = {}
-        for moment, names in study.hooks.items():
-            for name in names:
-                found = load_object(BUILT_IN.get(name, name), f"hooks.{moment}")
-                if not callable(found):
-                    raise InputError(f"{name} cannot be called", where=f"hooks.{moment}", hint="name a function")
-                self._hooks.setdefault(moment, []).append((name, found))
-        for moment, hooks in (added or {}).items():
-            self._hooks.setdefault(moment, []).extend((getattr(hook, "__name__", "hook"), hook) for hook in hooks)
+    Raises:
+        InputError: one cannot be imported or called.
+    """
+    return {
+        moment: {name: load_callable(BUILT_IN.get(name, name), f"hooks.{moment}") for name in names}
+        for moment, names in study.hooks.items()
+    }
 
-    def __call__(self, occasion: Occasion) -> list[str]:
-        """Call the hooks of a moment in order; gives one line for each that failed."""
-        failed = []
-        for name, hook in self._hooks.get(occasion.moment, ()):
-            try:
-                hook(occasion)
-            except Exception as error:  # noqa: BLE001  whatever a hook does, the trial counts
-                line = f"hook {name} failed at {occasion.moment}: {type(error).__name__}: {error}"
-                failed.append(line)
-                _log.warning(line)
-        return failed
+
+def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -> list[str]:
+    """Call the hooks of a moment in order; gives one line for each that failed."""
+    failed = []
+    for name, hook in hooks.get(occasion.moment, {}).items():
+        try:
+            hook(occasion)
+        except Exception as error:  # noqa: BLE001  whatever a hook does, the trial counts
+            failed.append(f"hook {name} failed at {occasion.moment}: {type(error).__name__}: {error}")
+    return failed
 
 
 def error_tracker(occasion: Occasion) -> None:
@@ -90,5 +81,4 @@ def error_tracker(occasion: Occasion) -> None:
         "design_variables": dict(occasion.params),
         "solver": solved.by,
     }
-    with (occasion.folder / "error_history.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row, sort_keys=True) + "\n")
+    append_line(occasion.folder / "error_history.jsonl", row)

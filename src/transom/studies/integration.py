@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.studies.advice import AdviceStore, FileAdvice, FileRows, RowStore, active_rules, keep_rules
+from transom.studies.advice import RULE, Advice
 from transom.studies.expression import Formula
 from transom.studies.failures import JobOutput, classify, load_taxonomy
 from transom.studies.rules import Features, Row, Rule
@@ -29,7 +29,7 @@ class Learning:
     Args:
         study: its name; its rows take the place of those that it left before.
         scope: the family of studies that share insights; the study alone where None.
-        folder: where insights are kept, unless `advice` and `rows` say otherwise.
+        folder: where insights are kept.
         features: name -> formula of parameters, such as `hole / width`; the parameters themselves where empty.
     """
 
@@ -40,16 +40,14 @@ class Learning:
         folder: Path | str = "knowledge_base",
         *,
         features: Mapping[str, str] | None = None,
-        advice: AdviceStore | None = None,
-        rows: RowStore | None = None,
     ) -> None:
         self.study, self.scope = study, scope or study
-        self.advice: AdviceStore = advice or FileAdvice(Path(folder))
-        self.rows: RowStore = rows or FileRows(Path(folder))
+        self.advice = Advice(Path(folder))
         self._taxonomy = load_taxonomy()
         self._features = Features({name: Formula.parse(text) for name, text in (features or {}).items()})
-        self._known = {one.id: one for one in self.advice.insights(self.scope)}
-        self.rules = active_rules(self._known.values())
+        known = self.advice.insights(self.scope)
+        self._known = {one.id for one in known}
+        self.rules = [one.rule for one in known if one.kind == RULE and one.acts]
         self.seen: list[Row] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
@@ -76,9 +74,8 @@ class Learning:
 
     def finish(self) -> None:
         """Learn from what was recorded."""
-        self.rows.keep(self.scope, self.study, self.seen)
-        ids = keep_rules(self.advice, self.rows, self.scope, self.study)
-        self.added = [one for one in ids if one not in self._known]
+        self.advice.keep(self.scope, self.study, self.seen)
+        self.added = [one for one in self.advice.learn(self.scope, self.study) if one not in self._known]
 
     def report(self) -> dict[str, Any]:
         """Trials, failures by class, insights that were added and those that acted, with their standing."""
@@ -110,9 +107,8 @@ class Learning:
         if found is None:
             what = f"{type(runner).__name__} has no method {', '.join(names)}"
             raise InputError(what, where="context engineering", hint="name it with objective=")
-        setattr(runner, found, self._watched(getattr(runner, found)))
+        objective: Callable[..., Any] = getattr(runner, found)
 
-    def _watched(self, objective: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(objective)
         def watched(trial: Any, *args: Any, **kwargs: Any) -> Any:
             error: str | None = "no result"
@@ -129,7 +125,7 @@ class Learning:
                 params = trial if isinstance(trial, Mapping) else trial.params
                 self.record(getattr(trial, "number", len(self.seen)), params, error)
 
-        return watched
+        setattr(runner, found, watched)
 
 
 class ContextEngineeringMixin:

@@ -1,7 +1,4 @@
-"""Input decks and result tables of a solve.
-
-The readers take input decks of Abaqus and CalculiX, result tables of CalculiX (`.dat`) and of the Nastran family (F06).
-"""
+"""Input decks of Abaqus and CalculiX, and result tables of CalculiX (`.dat`) and of the Nastran family (F06)."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[EeDd][+-]?\d+|[+-]\d+)?")
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
@@ -56,21 +52,6 @@ class Deck:
         axes = list(zip(*self.nodes.values(), strict=False))
         return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
 
-    @property
-    def bodies(self) -> int:
-        """Groups of elements that share no node with another group."""
-        parent: dict[int, int] = {}
-
-        def root(node: int) -> int:
-            while parent.setdefault(node, node) != node:
-                parent[node] = node = parent[parent[node]]
-            return node
-
-        for nodes in self.elements.values():
-            for node in nodes[1:]:
-                parent[root(node)] = root(nodes[0])
-        return len({root(nodes[0]) for nodes in self.elements.values() if nodes})
-
     def free_motion(self) -> str | None:
         """The reason why the whole model can move, where that is certain: too few supports, or none along an axis."""
         if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
@@ -100,8 +81,9 @@ def read_deck(text: str) -> Deck:
             members.extend(int(row[0]) for row in numbers)
         elif name == "ELEMENT":
             deck.types.add(options.get("TYPE", "").upper())
-            for row in _joined(rows):
-                deck.elements[int(row[0])] = tuple(map(int, row[1:]))
+            joined = re.sub(r",\s*\n", ",", "\n".join(rows))  # a line that ends with a comma goes on in the next
+            found = filter(None, map(_numbers, joined.split("\n")))
+            deck.elements.update({int(row[0]): tuple(map(int, row[1:])) for row in found})
         elif name == "NSET":
             members.extend(_members(rows, "GENERATE" in options, sets))
         elif name == "BOUNDARY":
@@ -127,16 +109,7 @@ def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
 
 
 def _numbers(line: str) -> list[float]:
-    try:
-        return [float(part.replace("D", "E")) for part in line.upper().split(",") if part.strip()]
-    except ValueError:
-        return []
-
-
-def _joined(rows: list[str]) -> Iterator[list[float]]:
-    """Element lines; one that ends with a comma goes on in the next."""
-    text = re.sub(r",\s*\n", ",", "\n".join(rows))
-    return (numbers for line in text.split("\n") if (numbers := _numbers(line)))
+    return _floats(part for part in line.upper().replace("D", "E").split(",") if part.strip())
 
 
 def _members(rows: list[str], generate: bool, sets: dict[str, list[int]]) -> Iterator[int]:
@@ -154,11 +127,8 @@ def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, in
     for row in rows:
         who, *directions = (part.strip().upper() for part in row.split(","))
         nodes = [int(who)] if who.isdigit() else sets.get(who, [])
-        numbers = [int(part) for part in directions[:2] if part.isdigit()]
-        first, last = _NAMED.get("".join(directions[:1])) or (
-            numbers[0] if numbers else 1,
-            numbers[-1] if numbers else 0,
-        )
+        numbers = [int(part) for part in directions[:2] if part.isdigit()] or [1, 0]
+        first, last = _NAMED.get("".join(directions[:1]), (numbers[0], numbers[-1]))
         yield from ((node, direction) for node in nodes for direction in range(first, last + 1))
 
 
@@ -168,13 +138,11 @@ class Results:
 
     Attributes:
         displacement: the largest length of a displacement vector, in the model's unit; None where none is listed.
-        size: diagonal of the model's bounding box where the output echoes it, else 0.
         epsilon: largest relative residual of a linear solution, None where none is printed.
         bad: the first line with a value that is not a number.
     """
 
     displacement: float | None = None
-    size: float = 0.0
     epsilon: float | None = None
     bad: str | None = None
 
@@ -194,56 +162,27 @@ def read_dat(lines: Iterable[str]) -> Results:
 
 
 def read_f06(lines: Iterable[str]) -> Results:
-    """Read static displacements, echoed grid points and residuals; eigenvectors have no scale and are left out."""
+    """Read static displacements and residuals; eigenvectors have no scale and are left out."""
     moved: list[float] = []
     residuals: list[float] = []
-    points: list[tuple[float, ...]] = []
     bad, inside = None, False
     for line in lines:
         if found := _EPSILON.search(line):
             residuals += map(abs, _floats([found[1]]))
         elif "D I S P L A C E M E N T" in line:
             inside = "C O M P L E X" not in line
-        elif inside and ((line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line)):
+        elif (line.startswith("1") and not line[1:2].isspace()) or _TITLE.search(line):
             inside = False
-        elif inside and (length := _displacement(line)) is not None:
-            bad = bad or (line.strip() if math.isnan(length) else None)
-            moved.append(length)
-        elif "GRID" in line and (point := _grid(line)):
-            points.append(point)
-    size = Deck(nodes=dict(enumerate(points))).size
-    return Results(max(moved, default=None), size, max(residuals, default=None), bad)
+        elif inside and len(row := line.split()) == 8 and row[0].isdigit() and (row[1] == "G" or row[1].isdigit()):
+            # POINT TYPE T1 T2 T3 R1 R2 R3
+            if any(_NOT_A_NUMBER.fullmatch(part) for part in row[2:]):
+                bad = bad or line.strip()
+            elif translation := _floats(row[2:5]):
+                moved.append(math.hypot(*translation))
+    return Results(max(moved, default=None), max(residuals, default=None), bad)
 
 
-def _displacement(line: str) -> float | None:
-    """Length of the translation in a row of a displacement table: `POINT TYPE T1 T2 T3 R1 R2 R3`."""
-    parts = line.split()
-    if len(parts) != 8 or not parts[0].isdigit() or not (parts[1] == "G" or parts[1].isdigit()):
-        return None
-    if any(_NOT_A_NUMBER.fullmatch(part) for part in parts[2:]):
-        return math.nan
-    numbers = _floats(parts[2:5])
-    return math.hypot(*numbers) if numbers else None
-
-
-def _grid(line: str) -> tuple[float, ...] | None:
-    """Coordinates of a GRID card in the echo of the bulk data, in free or fixed fields."""
-    card = line[line.index("GRID") :]
-    fields = card.split(",") if "," in card else [card[at : at + 8] for at in range(0, 48, 8)]
-    if len(fields) < 6 or not fields[1].strip().isdigit():
-        return None
-    numbers = [_nastran(text.strip()) for text in fields[3:6]]
-    return tuple(number for number in numbers if number is not None) if None not in numbers else None
-
-
-def _nastran(text: str) -> float | None:
-    """A number as Nastran writes it: `7.+4` is 7.0e4; empty is 0."""
-    if not _NUMBER.fullmatch(text or "0"):
-        return None
-    return float(re.sub(r"(?<=[\d.])([+-]\d+)$", r"E\1", text.upper().replace("D", "E") or "0"))
-
-
-def _floats(parts: list[str]) -> list[float]:
+def _floats(parts: Iterable[str]) -> list[float]:
     try:
         return [float(part) for part in parts]
     except ValueError:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,16 +40,14 @@ class Ended:
     """The end of a command.
 
     Attributes:
-        return_code: exit status, negative for a signal, None where it could not be started.
-        stopped: the class of failure where a limit ended it: `timeout`, `memory_error`, `disk_full` or `output_flood`.
+        return_code: exit status, negative for a signal.
+        stopped: the class of failure where a limit ended it: `timeout`, `memory_error` or `output_flood`.
         seconds: wall time.
-        memory: the largest sum over its processes, in bytes, by samples.
     """
 
-    return_code: int | None
+    return_code: int
     stopped: str | None
     seconds: float
-    memory: int
 
 
 def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
@@ -71,57 +70,52 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
             hint = "install it or correct solver.command; `transom doctor` lists what is found"
             raise InputError(f"the solver {command[0]} cannot be started: {error.strerror}", hint=hint) from error
         try:
-            stopped, memory = _watch(process, folder, limits, began)
+            stopped = _watch(process, folder, limits, began)
         finally:
-            _end_tree(process)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # also those that cleared their environment
             end_marked(worker=f"{_WORKER}:", folder=str(folder))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
     for name in ("stdout.txt", "stderr.txt"):
         _shorten(folder / name)
-    return Ended(process.returncode, stopped, time.monotonic() - began, memory)
+    return Ended(process.returncode, stopped, time.monotonic() - began)
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str | None, int]:
-    """Wait for the end, or for a limit."""
-    memory, looked = 0, began
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> str | None:
+    """Wait for the end, or for a limit, which is given."""
+    looked = began
     while True:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_POLL)
-            return None, memory
+            return None
         now = time.monotonic()
         if now - began > limits.seconds:
-            return "timeout", memory
+            return "timeout"
         if now - looked > _WATCH:
             looked = now
-            memory = max(memory, sum(_memory(process.pid)))
-            if memory > limits.memory:
-                return "memory_error", memory
-            if sum(_sizes(folder)) > limits.disk:
-                return "output_flood", memory
+            if _memory(process.pid) > limits.memory:
+                return "memory_error"
+            if _size(folder) > limits.disk:
+                return "output_flood"
 
 
-def _memory(pid: int) -> Iterator[int]:
+def _memory(pid: int) -> int:
+    used = 0
     with suppress(psutil.Error):
         parent = psutil.Process(pid)
         for process in (parent, *parent.children(recursive=True)):
             with suppress(psutil.Error):
-                yield process.memory_info().rss
+                used += process.memory_info().rss
+    return used
 
 
-def _sizes(folder: Path) -> Iterator[int]:
+def _size(folder: Path) -> int:
+    used = 0
     for path in folder.rglob("*"):
         with suppress(OSError):
-            yield path.lstat().st_blocks * 512
-
-
-def _end_tree(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all that it started; what left the tree is found by its mark."""
-    with suppress(psutil.Error):
-        parent = psutil.Process(process.pid)
-        for one in (*parent.children(recursive=True), parent):
-            with suppress(psutil.Error):
-                one.kill()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(_GRACE)
+            used += path.lstat().st_blocks * 512
+    return used
 
 
 def _ensure_guard() -> None:
@@ -129,23 +123,18 @@ def _ensure_guard() -> None:
     global _guard
     with _guard_lock:
         if _guard is None or _guard.poll() is not None:
-            _guard = subprocess.Popen(
-                [sys.executable, "-I", guard.__file__, f"{_WORKER}:"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            command = [sys.executable, "-I", guard.__file__, f"{_WORKER}:"]
+            null = subprocess.DEVNULL
+            _guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
 
 
 def _shorten(path: Path) -> None:
     """Keep the beginning and the end of what a solver printed without end."""
     size = path.stat().st_size
-    if size <= 4 * _KEPT:
-        return
-    with path.open("r+b") as file:
-        file.seek(size - _KEPT)
-        end = file.read()
-        file.seek(_KEPT)
-        file.write(b"\n... %d bytes left out ...\n" % (size - 2 * _KEPT) + end)
-        file.truncate()
+    if size > 4 * _KEPT:
+        with path.open("r+b") as file:
+            file.seek(size - _KEPT)
+            end = file.read()
+            file.seek(_KEPT)
+            file.write(b"\n... %d bytes left out ...\n" % (size - 2 * _KEPT) + end)
+            file.truncate()

@@ -10,14 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transom.studies.advice import Insight
+from transom.studies.advice import RULE, Insight
 from transom.studies.result import Best, StudyResult
+from transom.studies.runner import StudyRunner
 from transom.studies.study import Study
-from transom.studies.trials import Trial, Wanted, failures
+from transom.studies.trials import Trial, failures, front, ranked
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_COLOURS = {"solved": "#2a7f62", "violates": "#c9a227", "failed": "#b3412f", "rejected": "#9aa0a6"}
+_GREEN, _YELLOW, _RED, _GREY = "#2a7f62", "#c9a227", "#b3412f", "#9aa0a6"
 _FEWEST = 8  # feasible trials below which importances say nothing
+_MOST_SHOWN = 8  # insights in the text
 
 
 def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
@@ -40,121 +42,92 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
 
 
 def write_pictures(
-    study: Study, trials: Sequence[Trial], folder: Path, best: Best | None = None, solver: object = None
-) -> list[Path]:
-    """Write the study's pictures as PNG: history, failures, importances, the front, and the best design.
+    runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
+) -> dict[str, Path]:
+    """Write the study's pictures as PNG: the best design, history, failures, importances, the front.
 
-    The last is drawn by the solver, where it has a method `draw(axes, values)`.
+    The first is drawn by the solver, where it has a method `draw(axes, values)`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn: dict[str, Any] = {"history": _draw_history}
-    if failures(trials):
-        drawn["failures"] = _draw_failures
-    if importances(study, trials):
-        drawn["importances"] = _draw_importances
+    from matplotlib.figure import Figure  # noqa: PLC0415  slow
+
+    study, drawn = runner.study, dict[str, Any]()
+    if best and (draw := getattr(runner.solver, "draw", None)):
+        drawn["best"] = lambda axes: draw(axes, study.values(best.params))
+    drawn["history"] = lambda axes: _draw_history(axes, study, trials)
+    if failed := {name.replace("_", " "): number for name, number in failures(trials).items()}:
+        drawn["failures"] = lambda axes: _draw_bars(axes, failed, _RED, f"failed solves of {study.study}")
+    if weights := {study.variables[key].title or key: one for key, one in importances(study, trials).items()}:
+        drawn["importances"] = lambda axes: _draw_bars(
+            axes, weights, _GREEN, f"importance for {study.objectives[0].name}"
+        )
     if len(study.objectives) > 1:
-        drawn["front"] = _draw_front
-    written = []
+        drawn["front"] = lambda axes: _draw_front(axes, study, trials)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {name: folder / f"{name}.png" for name in drawn}
     for name, draw in drawn.items():
-        figure = _figure(6.4, 3.4)
-        draw(figure.subplots(), study, trials)
-        written.append(_save(figure, folder / f"{name}.png"))
-    if best and hasattr(solver, "draw"):
-        figure = _figure(4.2, 4.2)
+        figure = Figure(figsize=(4.2, 4.2) if name == "best" else (6.4, 3.4), layout="constrained")
         axes = figure.subplots()
-        solver.draw(axes, study.values(best.params))
-        axes.set_title(f"best design: trial {best.number}")
-        written.append(_save(figure, folder / "best.png"))
+        draw(axes)
+        if name == "best" and best:
+            axes.set_title(f"best design: trial {best.number}")
+        figure.savefig(written[name], dpi=110, metadata={"Software": None})  # equal studies give equal bytes
     return written
 
 
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure  # noqa: PLC0415  slow
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _save(figure: Any, path: Path) -> Path:
-    # No date, no version: equal studies give equal bytes.
-    figure.savefig(path, dpi=110, metadata={"Software": None})
-    return path
-
-
 def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    wanted = Wanted.of(study)
-    best: list[Trial] = []
-    steps: list[tuple[int, float]] = []
-    groups: dict[str, list[tuple[int, float]]] = {"solved": [], "violates": []}
-    for trial in trials:
-        if trial.kind == "solved":
-            groups["solved" if trial.feasible else "violates"].append((trial.number, trial.values[0]))
-        if trial.feasible:
-            best = wanted.ranked([trial, *best])[:1]
-            steps.append((trial.number, best[0].values[0]))
-    for name, points in groups.items():
-        if points:
-            label = "feasible" if name == "solved" else "violates a constraint"
-            axes.scatter(*zip(*points, strict=True), s=16, color=_COLOURS[name], label=label, zorder=3)
+    solved = [trial for trial in trials if trial.kind == "solved"]
+    for feasible, colour, label in ((True, _GREEN, "feasible"), (False, _YELLOW, "violates a constraint")):
+        if points := [(one.number, one.values[0]) for one in solved if one.feasible == feasible]:
+            axes.scatter(*zip(*points, strict=True), s=16, color=colour, label=label, zorder=3)
+    best, steps = list[Trial](), list[tuple[int, float]]()
+    for trial in (one for one in solved if one.feasible):
+        best = ranked(study, [trial, *best])[:1]
+        steps.append((trial.number, best[0].values[0]))
     if steps:
-        axes.step(*zip(*steps, strict=True), where="post", color=_COLOURS["solved"], lw=1, label="best so far")
-    for kind in ("failed", "rejected"):
-        numbers = [trial.number for trial in trials if trial.kind == kind]
-        if numbers:
+        axes.step(*zip(*steps, strict=True), where="post", color=_GREEN, lw=1, label="best so far")
+    for kind, colour in (("failed", _RED), ("rejected", _GREY)):
+        if numbers := [trial.number for trial in trials if trial.kind == kind]:
             at = axes.get_ylim()[0]
-            axes.plot(numbers, [at] * len(numbers), "|", color=_COLOURS[kind], ms=10, label=f"{kind} ({len(numbers)})")
+            axes.plot(numbers, [at] * len(numbers), "|", color=colour, ms=10, label=f"{kind} ({len(numbers)})")
     axes.set(xlabel="trial", ylabel=study.objectives[0].name)
     axes.legend(fontsize=7, frameon=False)
 
 
-def _draw_failures(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    found = failures(trials)
-    axes.barh([name.replace("_", " ") for name in found], list(found.values()), color=_COLOURS["failed"])
+def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -> None:
+    axes.barh(list(found), list(found.values()), color=colour)
     axes.invert_yaxis()
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set(xlabel=f"failed solves of {study.study}")
-
-
-def _draw_importances(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    found = importances(study, trials)
-    names = [study.variables[name].title or name for name in found]
-    axes.barh(names, list(found.values()), color=_COLOURS["solved"])
-    axes.invert_yaxis()
-    axes.set(xlabel=f"importance for {study.objectives[0].name}")
+    if all(isinstance(value, int) for value in found.values()):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set(xlabel=label)
 
 
 def _draw_front(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
-    front = {trial.number for trial in Wanted.of(study).front(trials)}
-    for inside, colour, label in ((False, _COLOURS["rejected"], "feasible"), (True, _COLOURS["solved"], "front")):
-        points = [trial.values[:2] for trial in trials if trial.feasible and (trial.number in front) == inside]
-        if points:
-            axes.scatter(*zip(*points, strict=True), s=18, color=colour, label=label)
+    for found, colour, label in ((ranked(study, trials), _GREY, "feasible"), (front(study, trials), _GREEN, "front")):
+        if found:
+            axes.scatter(*zip(*(one.values[:2] for one in found), strict=True), s=18, color=colour, label=label)
     axes.set(xlabel=study.objectives[0].name, ylabel=study.objectives[1].name)
     axes.legend(fontsize=7, frameon=False)
 
 
 def report_html(
-    study: Study, trials: Sequence[Trial], result: StudyResult, insights: Sequence[Insight], pictures: Sequence[Path]
+    study: Study,
+    trials: Sequence[Trial],
+    result: StudyResult,
+    insights: Sequence[Insight],
+    pictures: Mapping[str, Path],
 ) -> str:
     """The report as one HTML file that needs no other."""
     import jinja2  # noqa: PLC0415  slow
 
     loader = jinja2.FileSystemLoader(_TEMPLATES)
     template = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True).get_template("study_report.html")
-    first = sorted(pictures, key=lambda path: path.stem != "best")
-    images = {path.stem: base64.b64encode(path.read_bytes()).decode("ascii") for path in first}
-    return template.render(
-        study=study,
-        result=result,
-        trials=trials,
-        images=images,
-        insights=insight_rows(result, insights, trials),
-        importances=importances(study, trials),
-    )
+    images = {name: base64.b64encode(path.read_bytes()).decode("ascii") for name, path in pictures.items()}
+    rows = insight_rows(result, insights, trials)
+    return template.render(study=study, result=result, trials=trials, images=images, insights=rows)
 
 
-def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Iterable[Trial]) -> list[dict[str, Any]]:
+def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """The insights of the study's scope: what each did here, and how its predictions came out in all studies."""
-    trials = list(trials)
     spent = [trial.seconds for trial in trials if trial.kind == "failed"]
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
@@ -179,21 +152,22 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
     by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
     lines += [f"  best{by}: {best_line(study, result.best)}"] if result.best else ["  no feasible design was found"]
     if result.front:
-        lines.append(
-            f"  front: {len(result.front)} designs, trials {', '.join(str(one.number) for one in result.front)}"
-        )
-    for one in result.exploited:
-        lines.append(f"  not a best: trial {one.number} {one.reason}")
+        numbers = ", ".join(str(one.number) for one in result.front)
+        lines.append(f"  front: {len(result.front)} designs, trials {numbers}")
+    lines += [f"  not a best: trial {one.number} {one.reason}" for one in result.exploited]
     if result.failures:
         classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
         lines.append(f"  failures: {classes}")
+    if made.failed and not made.complete:
+        last = next(trial for trial in reversed(trials) if trial.kind == "failed")
+        lines.append(f"  every solve failed, the last, trial {last.number}, so: {last.reason}")
     if weights := importances(study, trials):
         lines.append("  importances: " + ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items()))
-    rows = insight_rows(result, insights, trials)
-    shown = [row for row in rows if row["acted"]] + [row for row in rows if not row["acted"] and row["kind"] == "rule"]
-    if shown:
-        lines.append("  insights:")
-        lines += [f"    {row['id']} {row['content']}" + (f" ({row['did']})" if row["did"] else "") for row in shown[:8]]
+    rows = [row for row in insight_rows(result, insights, trials) if row["acted"] or row["kind"] == RULE]
+    lines += ["  insights:"] if rows else []
+    lines += [
+        f"    {row['id']} {row['content']}" + (f" ({row['did']})" * bool(row["did"])) for row in rows[:_MOST_SHOWN]
+    ]
     if result.advice:
         lines += [f"  {one.failure.replace('_', ' ')}: {one.text}" for one in result.advice.explanations]
         lines += [f"  refused: {one}" for one in result.advice.refused]
@@ -203,9 +177,8 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
 def best_line(study: Study, best: Best) -> str:
     """The best design in one line."""
     values = ", ".join(f"{one.name} {value:.5g}" for one, value in zip(study.objectives, best.values, strict=True))
-    design = ", ".join(
-        f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in best.params.items()
-    )
+    parts = ((name, best.params[name]) for name in study.variables)
+    design = ", ".join(f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}" for name, one in parts)
     note = {True: ", verified with finer settings", False: ", not verified", None: ""}[best.verified]
     return f"{values} (trial {best.number}: {design}){note}"
 

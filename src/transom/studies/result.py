@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Number, Study
-from transom.studies.trials import Trial, Wanted, counts, failures
+from transom.studies.trials import Trial, counts, failures, front, ranked
 from transom.studies.verify import Verification, Verified
 
 
@@ -61,26 +61,29 @@ class StudyResult(_Model):
 
 
 def result_of(
-    study: Study, trials: Sequence[Trial], verification: Verification, insights: InsightCounts, solver: str
+    study: Study,
+    trials: Sequence[Trial],
+    verification: Verification,
+    insights: InsightCounts,
+    solver: str,
+    advice: Advised | None = None,
 ) -> StudyResult:
     """Put a study's outcome together."""
-    wanted = Wanted.of(study)
-    ranked = [
-        Best(number=one.number, values=list(one.values), params=dict(one.params)) for one in wanted.ranked(trials)
-    ]
-    front = {one.number for one in wanted.front(trials)} if len(study.objectives) > 1 else set()
-    best = next((one.model_copy(update={"verified": False if verification.asked else None}) for one in ranked), None)
-    if verified := verification.best:
-        params = {name: verified.params[name] for name in study.variables}  # in the study's order
-        best = Best(number=verified.number, values=list(verified.values), params=params, verified=True)
+    good = ranked(study, trials)
+    best = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),
-        feasible=len(ranked),
-        best=best,
-        front=[one for one in ranked if one.number in front],
+        feasible=len(good),
+        best=_best(verification.best, True) if verification.best else best,
+        front=[_best(one) for one in front(study, trials)] if len(study.objectives) > 1 else [],
         failures=failures(trials),
         insights=insights,
         exploited=list(verification.exploited),
+        advice=advice,
         solver=solver,
     )
+
+
+def _best(one: Trial | Verified, verified: bool | None = None) -> Best:
+    return Best(number=one.number, values=list(one.values), params=dict(one.params), verified=verified)

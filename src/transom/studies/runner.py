@@ -1,13 +1,11 @@
 """The loop of a study: ask Optuna for a design, judge it, solve it, report the outcome; any number of workers.
 
-Trials live in Optuna's storage. A trial's folder holds what its solver left and `solved.json`, written before the
-storage is updated; its lock means that a worker is at it. So a trial whose worker was killed is taken over by the next
-worker: read from `solved.json` where the solve was over, solved again where it was not; never lost or counted twice.
+Trials live in Optuna's storage. A trial's lock means that a worker is at it. So a trial whose worker was killed is
+taken over by the next one: it is told where its record stands in the storage, and solved again where it does not.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import random
@@ -16,21 +14,22 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError, TransomError
-from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis
+from transom.studies.advice import Advice
+from transom.studies.failures import Evidence, diagnosis, load_taxonomy
 from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
-from transom.studies.hooks import Hooks, Occasion
-from transom.studies.solver import Solved, Solver, write_json
+from transom.studies.hooks import Occasion, call_hooks, load_hooks
+from transom.studies.solver import Solved, Solver, make_solver
+from transom.studies.steps import steps
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, RECORD, Trial, Wanted, counts
+from transom.studies.trials import FAILED_BY, RECORD, Trial, counts, objective_values, ranked, violations
 
 if TYPE_CHECKING:
     import optuna
@@ -39,12 +38,9 @@ if TYPE_CHECKING:
 RETRIES = 2
 _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
-_REJECTIONS = (
-    100  # designs in a row that may be rejected; the next is solved all the same, to see whether that is right
-)
+_REJECTIONS = 100  # designs in a row that rules may reject; the next is solved, to see whether that is right
+_WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps from the best design, at half the budget and at its end
 _SHOWN = 90  # characters of a reason in a line of progress
-_SOLVED = "solved.json"
-_log = logging.getLogger("transom.studies")
 
 
 class StudyStopped(TransomError):
@@ -56,24 +52,27 @@ class StudyRunner:
     """Runs a study's trials.
 
     Attributes:
-        folder: the study's folder in the workspace.
+        root: the workspace's folder for studies; this one's is `folder`.
+        advice: where insights are kept; below `root` where None.
         storage: where trials are kept; a file in the folder where None.
         progress: is called with one line after each trial.
     """
 
     study: Study
-    folder: Path
-    solver: Solver
-    guide: Guide
-    taxonomy: Taxonomy
-    hooks: Hooks
+    root: Path
+    advice: Advice | None = None
     storage: BaseStorage | None = None
-    progress: Callable[[str], None] = _log.debug
-    wanted: Wanted = field(init=False)
+    progress: Callable[[str], None] = logging.getLogger("transom.studies").debug
+    solver: Solver = field(init=False)
+    guide: Guide = field(init=False)
 
     def __post_init__(self) -> None:
+        self.folder = self.root / self.study.study
         (self.folder / "locks").mkdir(parents=True, exist_ok=True)
-        self.wanted = Wanted.of(self.study)
+        self.taxonomy = load_taxonomy(*(self.study.folder / name for name in self.study.failures))
+        self.solver = make_solver(self.study, self.taxonomy)
+        self.guide = Guide(self.study, self.advice or Advice(self.root))
+        self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._trouble: list[BaseException] = []
         self._lost, self._done_before, self._began = 0, 0, 0.0
@@ -84,11 +83,9 @@ class StudyRunner:
         import optuna  # noqa: PLC0415  slow
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        storage, directions = (
-            self.storage or open_storage(self.folder),
-            [one.direction for one in self.study.objectives],
-        )
-        with self._lock.locked():
+        storage = self.storage or open_storage(self.folder)
+        directions = [one.direction for one in self.study.objectives]
+        with self._lock:
             opened = optuna.create_study(
                 storage=storage, study_name=self.study.study, directions=directions, load_if_exists=True
             )
@@ -101,13 +98,14 @@ class StudyRunner:
             hint = "give this one another name under `study`, or remove that folder"
             what = "trials of another problem are kept under this name: variables, settings or solver differ"
             raise InputError(what, where=str(self.folder), hint=hint)
-        spec, done = self.study.sampler, len(opened.get_trials(deepcopy=False))
-        seed = None if spec.seed is None else spec.seed + 7919 * done  # a resumed study must not repeat its designs
-        samplers: dict[str, Any] = {"random": optuna.samplers.RandomSampler, "nsga2": optuna.samplers.NSGAIISampler}
-        own: dict[str, Any] = {"n_startup_trials": spec.startup, "multivariate": True, "constant_liar": True}
-        opened.sampler = (
-            samplers[spec.kind](seed=seed) if spec.kind in samplers else optuna.samplers.TPESampler(seed=seed, **own)
-        )
+        spec, samplers = self.study.sampler, optuna.samplers
+        # A resumed study must not repeat its designs.
+        seed = None if spec.seed is None else spec.seed + 7919 * len(opened.get_trials(deepcopy=False))
+        if spec.kind == "tpe":
+            own: dict[str, Any] = {"n_startup_trials": spec.startup, "multivariate": True, "constant_liar": True}
+            opened.sampler = samplers.TPESampler(seed=seed, **own)
+        else:
+            opened.sampler = {"random": samplers.RandomSampler, "nsga2": samplers.NSGAIISampler}[spec.kind](seed=seed)
         return opened
 
     def trials(self) -> list[Trial]:
@@ -123,9 +121,11 @@ class StudyRunner:
 
         Raises:
             StudyStopped: the machine or the set-up fails every solve.
+            InputError: the solver cannot run here.
         """
+        self.solver.check()
         budget = trials or self.study.budget.trials
-        self._began, self._done_before = time.monotonic(), self._spent()
+        self._began, self._done_before = time.monotonic(), _spent(self.trials())
         workers = min(self.study.budget.workers, max(1, budget - self._done_before))
         threads = [threading.Thread(target=self._worker, args=(budget,), daemon=True) for _ in range(workers - 1)]
         for thread in threads:
@@ -150,6 +150,11 @@ class StudyRunner:
         self._stop.set()
         end_marked(below=str(self.folder))
 
+    def call_hooks(self, occasion: Occasion) -> None:
+        """Call the hooks of a moment; what fails is a line of progress."""
+        for line in call_hooks(self.hooks, occasion):
+            self.progress(line)
+
     def _worker(self, budget: int) -> None:
         try:
             while not self._stop.is_set() and (taken := self._take(budget)):
@@ -163,20 +168,20 @@ class StudyRunner:
             self._trouble.append(error)
             self._stop.set()
 
-    def _spent(self) -> int:
-        return sum(trial.kind in ("solved", "failed", "running") for trial in self.trials())
-
     def _take(self, budget: int) -> tuple[optuna.Trial, FileLock, tuple[str, ...]] | None:
         """A trial to solve, its lock, and the rules that would have rejected it; None at the budget's end.
 
         What a killed worker left comes first.
         """
         limit = self.study.budget.seconds or math.inf
-        with self._lock.locked():
+        with self._lock:
             for rejected in range(20 * _REJECTIONS):
-                left, late = self._left_over(), time.monotonic() - self._began > limit
-                if self._stop.is_set() or (left is None and (late or self._spent() >= budget)):
-                    return None
+                left = self._left_over()
+                if left is None:
+                    trials = self.trials()
+                    if self._stop.is_set() or time.monotonic() - self._began > limit or _spent(trials) >= budget:
+                        return None
+                    self._step(trials, budget)
                 trial, claim = left or self._fresh()
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
@@ -188,6 +193,19 @@ class StudyRunner:
                 claim.release()
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint)
+
+    def _step(self, trials: list[Trial], budget: int) -> None:
+        """In the second half of the budget, let every other design be a step from the best one."""
+        half, spec = budget / 2, self.study.sampler
+        done = sum(trial.kind in ("solved", "failed") for trial in trials)
+        if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
+            return
+        spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
+        pick = random.Random(f"{self.study.study}/{spec.seed}/{len(trials)}")
+        found = steps(self.study, trials, spread, pick)
+        design = next((one for one in found if self.guide.judge(self.study.values(one)) is None), None)
+        if design:
+            self._optuna.enqueue_trial(design)
 
     def _fresh(self) -> tuple[optuna.Trial, FileLock]:
         trial = self._optuna.ask(self._ranges)
@@ -225,33 +243,37 @@ class StudyRunner:
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
         """Solve a trial and record its outcome."""
-        about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params)
-        folder = about.trial_folder = self._trial_folder(trial.number)
-        solved, attempts = _kept(folder), 1
-        if solved is None:
-            self._call(about)
-            for attempts in range(1, RETRIES + 2):
-                solved = self._solve(folder, trial.params)
-                if self._stop.is_set() and solved.diagnosis.failure:
-                    return  # we ended it; the next run takes the trial over
-                if solved.diagnosis.severity != "machine":
-                    break
-                if attempts <= RETRIES:
-                    time.sleep(_PAUSES[attempts - 1])
-            assert solved is not None
-            if solved.diagnosis.severity == "study":
-                hint = f"{solved.diagnosis.advice}; then resume the study"
-                raise StudyStopped(solved.diagnosis.reason, where=f"trial {trial.number}", hint=hint)
-            write_json(folder / _SOLVED, asdict(solved))
-        about.solved = solved
-        self._call(replace(about, moment="post_solve"))
-        if solved.diagnosis.failure:
-            self._call(replace(about, moment="on_failure"))
-        done = replace(self._outcome(trial, solved), audit=audited, attempts=attempts)
+        if kept := trial.user_attrs.get(RECORD):  # its worker was killed between the solve and the end
+            done = Trial.from_record(trial.number, trial.params, kept)
+        elif solved := self._solved(trial):
+            done = replace(solved, audit=audited)
+            trial.set_user_attr(RECORD, done.to_record())
+        else:
+            return  # we ended it; the next run takes the trial over
         self._tell(trial, done)
         if done.kind in ("solved", "failed"):
             self.guide.score(done)
         self._progress(done, budget)
+
+    def _solved(self, trial: optuna.Trial) -> Trial | None:
+        """Solve, again where the machine failed; None where the run is being stopped."""
+        folder = self._trial_folder(trial.number)
+        about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder)
+        self.call_hooks(about)
+        solved, attempts = self._solve(folder, trial.params), 1
+        while solved.diagnosis.severity == "machine" and attempts <= RETRIES and not self._stop.is_set():
+            time.sleep(_PAUSES[attempts - 1])
+            solved, attempts = self._solve(folder, trial.params), attempts + 1
+        if self._stop.is_set() and solved.diagnosis.failure:
+            return None
+        if solved.diagnosis.severity == "study":
+            hint = f"{solved.diagnosis.advice}; then resume the study"
+            raise StudyStopped(solved.diagnosis.reason, where=f"trial {trial.number}", hint=hint)
+        about.solved = solved
+        self.call_hooks(replace(about, moment="post_solve"))
+        if solved.diagnosis.failure:
+            self.call_hooks(replace(about, moment="on_failure"))
+        return replace(self._outcome(trial, solved), attempts=attempts)
 
     def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
         shutil.rmtree(folder, ignore_errors=True)
@@ -272,23 +294,22 @@ class StudyRunner:
         if found.failure:
             return replace(done, kind="lost" if found.severity == "machine" else "failed")
         names = {**self.study.values(trial.params), **solved.outputs}
-        values = self.wanted.values(names)
+        values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
             return replace(done, failure="not_finite", reason=f"the objectives are {values}")
-        violations = self.wanted.violations(names, self.guide.margin)
-        return replace(
-            done, kind="solved", outputs=dict(solved.outputs), values=values, violations=violations, reason=""
-        )
+        violated = violations(self.study, names, self.guide.margin)
+        return replace(done, kind="solved", outputs=dict(solved.outputs), values=values, violations=violated, reason="")
 
     def _reject(self, trial: optuna.Trial, rejection: Rejection) -> None:
         done = Trial(trial.number, "rejected", dict(trial.params), failure=rejection.failure, reason=rejection.reason)
-        self._tell(trial, replace(done, rules=rejection.rules, ended=_now()))
+        done = replace(done, rules=rejection.rules, ended=_now())
+        trial.set_user_attr(RECORD, done.to_record())
+        self._tell(trial, done)
 
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
-        """Record a trial; for samplers a failed or rejected design violates a constraint."""
+        """Tell the sampler how a trial ended; a failed or rejected design violates a constraint."""
         import optuna  # noqa: PLC0415  slow
 
-        trial.set_user_attr(RECORD, done.to_record())
         if done.kind == "lost":
             self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
             self._lost += 1
@@ -302,17 +323,13 @@ class StudyRunner:
         worst = [-math.inf if one.direction == "maximize" else math.inf for one in self.study.objectives]
         self._optuna.tell(trial, list(done.values) or worst)
 
-    def _call(self, about: Occasion) -> None:
-        for line in self.hooks(about):
-            self.progress(line)
-
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
         made = counts(trials)
-        finished, ranked = made["complete"] + made["failed"], self.wanted.ranked(trials)
+        finished, good = made["complete"] + made["failed"], ranked(self.study, trials)
         left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
-        best = f"best {ranked[0].values[0]:.4g} (trial {ranked[0].number})" if ranked else "nothing feasible yet"
+        best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
         how = "solved" if done.feasible else "violates a constraint"
         if done.failure:
             how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
@@ -320,15 +337,9 @@ class StudyRunner:
         self.progress(f"{line}; {made['pruned']} rejected; {span} left")
 
 
+def _spent(trials: list[Trial]) -> int:
+    return sum(trial.kind in ("solved", "failed", "running") for trial in trials)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _kept(folder: Path) -> Solved | None:
-    """The result of a worker that was killed between the solve and the storage."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        data = json.loads((folder / _SOLVED).read_text("utf-8"))
-        found = data["diagnosis"]
-        lists = {name: tuple(Evidence(**one) for one in found[name]) for name in ("evidence", "warnings")}
-        return Solved(**{**data, "diagnosis": Diagnosis(**{**found, **lists})})
-    return None

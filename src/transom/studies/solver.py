@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import importlib
 import json
+import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from transom.canonical import write_atomic
 from transom.errors import InputError
@@ -17,7 +18,7 @@ from transom.studies.expression import fill
 from transom.studies.extract import extract
 from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
 from transom.studies.jobs import run_job
-from transom.studies.study import Extractor, JobLimits, Number, SolverSpec, Study, needed_outputs
+from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
 
 PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 """Plug-ins that ship; `use: package.module:Class` names any other."""
@@ -31,14 +32,12 @@ class Solved:
         diagnosis: how it ended.
         outputs: numbers by name; empty where it failed.
         seconds: wall time.
-        memory: largest use, in bytes; 0 where unknown.
         by: who computed it, e.g. `ccx` or `emulator`.
     """
 
     diagnosis: Diagnosis
     outputs: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
-    memory: int = 0
     by: str = ""
 
 
@@ -62,41 +61,36 @@ class Solver(Protocol):
 
 
 def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
-    """The solver that a study names, checked.
+    """The solver that a study names.
 
     Raises:
-        InputError: there is no such plug-in, or it cannot run here.
+        InputError: there is no such plug-in.
     """
-    solver: Solver = _plugin(study, taxonomy) if study.solver.use else CommandSolver(study, taxonomy)
-    solver.check()
-    return solver
-
-
-def load_object(name: str, where: str) -> object:
-    """Import `package.module:name`.
-
-    Raises:
-        InputError: it cannot be imported.
-    """
-    module, found, attribute = name.partition(":")
-    if not found:
-        raise InputError(f"{name!r} names nothing", where=where, hint="write package.module:name")
-    try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise InputError(f"{name} cannot be imported: {error}", where=where, hint="install it or correct it") from error
-
-
-def _plugin(study: Study, taxonomy: Taxonomy) -> Solver:
-    name = study.solver.use or ""
+    name = study.solver.use
+    if not name:
+        return CommandSolver(study, taxonomy)
     if ":" not in name and name not in PLUGINS:
         hint = f"there are {', '.join(PLUGINS)}, and yours as package.module:Class"
         raise InputError(f"there is no solver {name!r}", where="solver.use", hint=hint)
-    made = load_object(PLUGINS.get(name, name), "solver.use")
-    if not callable(made):
-        raise InputError(f"{name} cannot be called", where="solver.use", hint="name a class")
-    solver: Solver = made(study, taxonomy)
+    solver: Solver = load_callable(PLUGINS.get(name, name), "solver.use")(study, taxonomy)
     return solver
+
+
+def load_callable(name: str, where: str) -> Callable[..., Any]:
+    """Import `package.module:name`.
+
+    Raises:
+        InputError: it cannot be imported or called.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        hint = "write package.module:name, and install that package"
+        raise InputError(f"{name!r} cannot be imported: {error}", where=where, hint=hint) from error
+    if not callable(found):
+        raise InputError(f"{name} cannot be called", where=where, hint="name a class or function")
+    return found  # type: ignore[no-any-return]  # as `callable` says
 
 
 @dataclass
@@ -108,39 +102,34 @@ class CommandSolver:
 
     @property
     def by(self) -> str:
-        return Path(self.spec.command[0]).name
-
-    @property
-    def spec(self) -> SolverSpec:
-        return self.study.solver
+        return Path(self.study.solver.command[0]).name
 
     def check(self) -> None:
-        program = self.spec.command[0]
-        if "{{" not in program and _program(program, self.study.folder) is None:
+        spec, folder = self.study.solver, self.study.folder
+        program = spec.command[0]
+        if "{{" not in program and _program(program, folder) is None:
             hint = "install it or correct solver.command; `transom doctor` lists the solvers that are found"
             raise InputError(f"the solver {program} is not there", where="solver.command", hint=hint)
         # Whatever is wrong with a template is wrong for every design: say it before anything is solved.
-        example = {**self.study.fixed, **dict.fromkeys(self.study.variables, 1.0)}
-        for name, path in self.spec.templates.items():
+        example = self.study.values(random_design(self.study, random.Random(0)))
+        example |= {"folder": "", "study_folder": ""}
+        texts = {f"template {name}": (folder / path).read_text("utf-8") for name, path in spec.templates.items()}
+        for where, text in {**texts, "solver.command": " ".join(spec.command)}.items():
             try:
-                fill((self.study.folder / path).read_text("utf-8"), example)
+                fill(text, example)
             except ValueError as error:
-                raise InputError(str(error), where=f"template {name}", hint="correct the placeholder") from error
+                raise InputError(str(error), where=where, hint="correct the placeholder") from error
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        names = {**values, "folder": str(folder), "study_folder": str(self.study.folder)}
-        try:
-            for name, path in self.spec.templates.items():
-                target = folder / name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(fill((self.study.folder / path).read_text("utf-8"), names), "utf-8")
-            program, *arguments = (fill(part, names) for part in self.spec.command)
-        except ValueError as error:
-            raise InputError(str(error), where="solver", hint="correct the template or the command") from error
+        spec, names = self.study.solver, {**values, "folder": str(folder), "study_folder": str(self.study.folder)}
+        for name, path in spec.templates.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(fill((self.study.folder / path).read_text("utf-8"), names), "utf-8")
+        program, *arguments = (fill(part, names) for part in spec.command)
         command = [_program(program, self.study.folder) or program, *arguments]
-
-        outputs, needed = self.spec.outputs, needed_outputs(self.study)
-        return run_and_judge(command, folder, limits, self.taxonomy, outputs, needed, self.by)
+        needed = self.study.needed_outputs
+        return run_and_judge(command, folder, limits, self.taxonomy, spec.outputs, needed, self.by)
 
 
 def run_and_judge(
@@ -149,7 +138,7 @@ def run_and_judge(
     limits: JobLimits,
     taxonomy: Taxonomy,
     outputs: Mapping[str, Extractor],
-    needed: set[str],
+    needed: Collection[str],
     by: str,
 ) -> Solved:
     """Run a command in its folder, read its outputs, and say how it ended.
@@ -162,22 +151,20 @@ def run_and_judge(
         ended = run_job(command, folder, limits)
         read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
         values = {name: value for name, value in read.items() if value is not None}
-        missing = sorted(needed - values.keys()) if ended.return_code == 0 else ()
+        missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
         job = JobOutput.read(folder, ended.return_code, stopped=ended.stopped, values=values, missing=missing)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         return Solved(diagnosis("disk_full", taxonomy, Evidence("limit", str(error))), by=by)
     found = classify(job, taxonomy)
-    return Solved(found, {} if found.failure else values, ended.seconds, ended.memory, by)
+    return Solved(found, {} if found.failure else values, ended.seconds, by)
 
 
 def _program(name: str, folder: Path) -> str | None:
     """A command's path: a file beside the study, or one on the search path."""
     beside = folder / name
-    if "/" in name and beside.is_file():
-        return str(beside.resolve())
-    return shutil.which(name)
+    return str(beside.resolve()) if "/" in name and beside.is_file() else shutil.which(name)
 
 
 def write_json(path: Path, value: object) -> None:

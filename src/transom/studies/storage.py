@@ -1,12 +1,13 @@
-"""Trial storage: an append-only file of Optuna's that survives kills and serves several workers."""
+"""Files that several processes share: locks that die with their holder, lines, and Optuna's journal of trials."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from io import BufferedRandom
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,67 +20,66 @@ TRIALS = "trials.journal"
 
 
 class FileLock:
-    """An advisory lock on a file; the kernel frees it when its holder dies."""
+    """An advisory lock on a file, between processes and threads; the kernel frees it when its holder dies."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._handle: int | None = None
-        self._threads = threading.Lock()
+        self._file: BufferedRandom | None = None
 
     def acquire(self, *, wait: bool = True) -> bool:
         """Take it; False where another holds it and `wait` is off."""
-        if not self._threads.acquire(blocking=wait):
-            return False
-        handle = -1
+        file = self.path.open("ab+")  # each opening is another holder, also in this process
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BaseException as error:
-            if handle >= 0:
-                os.close(handle)
-            self._threads.release()
-            if isinstance(error, BlockingIOError):
-                return False
-            raise
-        self._handle = handle
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            file.close()
+            return False
+        self._file = file
         return True
 
     def release(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-            self._threads.release()
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         self.acquire()
-        try:
-            yield
-        finally:
-            self.release()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
 
 
-def cut_torn_line(path: Path) -> None:
+def append_line(path: Path, event: Mapping[str, Any]) -> None:
+    """Append one line of JSON, after a line that a kill or a full disk cut short was removed."""
+    _cut_torn_line(path)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(event, sort_keys=True) + "\n")
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The whole lines of a file of JSON lines; none where it is not there."""
+    with suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:
+        for line in lines:
+            with suppress(ValueError):
+                yield json.loads(line)
+
+
+def _cut_torn_line(path: Path) -> None:
     """Remove the end of a file of lines that has no line end."""
-    with path.open("rb+") as file:
-        end = file.seek(0, os.SEEK_END)
-        if end == 0:
-            return
-        file.seek(end - 1)
-        if file.read(1) == b"\n":
-            return
-        start = max(0, end - 1_000_000)
-        file.seek(start)
-        file.truncate(start + file.read().rfind(b"\n") + 1)
+    with suppress(FileNotFoundError), path.open("rb+") as file:
+        size = file.seek(0, os.SEEK_END)
+        start = file.seek(max(0, size - 1_000_000))
+        end = file.read()
+        if not end.endswith(b"\n"):
+            file.truncate(start + end.rfind(b"\n") + 1)
 
 
 class _JournalLock(FileLock):
-    """Optuna's lock around a write. Whoever gets it first cuts off a line that a full disk left without its end."""
+    """Optuna's lock around a write; it cuts off a line that a full disk left without its end."""
 
     def acquire(self, *, wait: bool = True) -> bool:
         taken = super().acquire(wait=wait)
-        with suppress(FileNotFoundError):
-            cut_torn_line(self.path.with_name(TRIALS))
+        _cut_torn_line(self.path.with_name(TRIALS))
         return taken
 
 
@@ -94,6 +94,6 @@ def open_storage(folder: Path) -> JournalStorage:
     except ImportError as error:
         raise InputError("studies need Optuna", hint=install_hint("studies")) from error
     lock: Any = _JournalLock(folder / "journal.lock")
-    with lock.locked():
+    with lock:
         backend = JournalFileBackend(str(folder / TRIALS), lock_obj=lock)
     return JournalStorage(backend)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ByteSize, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ByteSize, ConfigDict, Field, model_validator
 
 from transom.canonical import digest
 from transom.errors import InputError
@@ -19,6 +20,10 @@ from transom.studies.expression import Formula
 
 Number: TypeAlias = float | int | str
 """A value of a variable, constant or setting: a number, or a word for the solver."""
+
+FormulaText: TypeAlias = Annotated[str, AfterValidator(lambda text: Formula.parse(text).text)]
+
+Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"]
 
 _TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
 
@@ -75,6 +80,23 @@ class Variable(_Model):
             return kinds.IntDistribution(int(low), int(high), log=self.log, step=int(self.step or 1))
         return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
 
+    def draw(self, pick: random.Random) -> Number:
+        """A value drawn evenly."""
+        if self.choices:
+            return pick.choice(self.choices)
+        low, high = self.bounds
+        value = math.exp(pick.uniform(math.log(low), math.log(high))) if self.log else pick.uniform(low, high)
+        if step := self.step or (1.0 if self.integer else None):
+            value = min(high, low + round((value - low) / step) * step)
+        return int(value) if self.integer else value
+
+    def near(self, value: Number, spread: float, pick: random.Random) -> Number:
+        """A value drawn around another; `spread` is a standard deviation, as a share of the range."""
+        if self.choices or self.integer or self.step:
+            return self.draw(pick) if pick.random() < spread else value
+        low, high = self.bounds
+        return min(high, max(low, float(value) + pick.gauss(0, spread) * (high - low)))
+
 
 class Constant(_Model):
     """A number of the study that does not vary; a plain number is read as one without unit."""
@@ -88,7 +110,12 @@ class Wish(_Model):
     """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
 
     name: str
-    value: str | None = None
+    value: FormulaText | None = None
+
+    @model_validator(mode="after")
+    def _a_formula(self) -> Self:
+        Formula.parse(self.text)
+        return self
 
     @property
     def text(self) -> str:
@@ -127,8 +154,7 @@ class Extractor(_Model):
 
     @model_validator(mode="after")
     def _one(self) -> Extractor:
-        kinds = (self.json_pointer, self.regex, self.calculix, self.nastran)
-        if sum(kind is not None for kind in kinds) != 1:
+        if len(self.model_dump(exclude={"file"}, exclude_none=True)) != 1:
             raise ValueError("needs one of json, regex, calculix, nastran")
         return self
 
@@ -189,11 +215,15 @@ class Learning(_Model):
 
 
 class SamplerSpec(_Model):
-    """Which of Optuna's samplers proposes designs."""
+    """Which of Optuna's samplers proposes designs.
+
+    `steps`: beside TPE, every other design of the second half is a step from the best one.
+    """
 
     kind: Literal["tpe", "random", "nsga2"] = "tpe"
     seed: int | None = None
     startup: int = Field(10, ge=1)
+    steps: bool = True
 
 
 class PlaybookSpec(_Model):
@@ -209,8 +239,8 @@ class Study(_Model):
     description: str = ""
     variables: dict[str, Variable] = Field(min_length=1)
     constants: dict[str, Number | Constant] = {}
-    features: dict[str, str] = {}
-    require: tuple[str, ...] = ()
+    features: dict[str, FormulaText] = {}
+    require: tuple[FormulaText, ...] = ()
     objectives: tuple[Objective, ...] = Field(min_length=1)
     constraints: tuple[Bound, ...] = ()
     settings: dict[str, Number] = {}
@@ -222,7 +252,7 @@ class Study(_Model):
     sampler: SamplerSpec = SamplerSpec()
     playbook: PlaybookSpec | None = None
     failures: tuple[str, ...] = ()
-    hooks: dict[Literal["pre_solve", "post_solve", "on_failure", "study_end"], tuple[str, ...]] = {}
+    hooks: dict[Moment, tuple[str, ...]] = {}
     folder: Path = Field(Path(), exclude=True)
 
     @property
@@ -236,9 +266,16 @@ class Study(_Model):
         constants = {name: one.value if isinstance(one, Constant) else one for name, one in self.constants.items()}
         return {**constants, **self.settings}
 
+    def unmet(self, values: Mapping[str, Number]) -> str | None:
+        """The first requirement that does not hold."""
+        return next((text for text in self.require if Formula.parse(text)(values) != 1), None)
+
     @cached_property
-    def requirements(self) -> tuple[Formula, ...]:
-        return tuple(Formula.parse(text) for text in self.require)
+    def needed_outputs(self) -> frozenset[str]:
+        """Names of the outputs that the objectives and constraints use."""
+        wishes: tuple[Wish, ...] = (*self.objectives, *self.constraints)
+        names = frozenset[str]().union(*(Formula.parse(one.text).names for one in wishes))
+        return names - {*self.variables, *self.fixed}
 
     def values(self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None) -> dict[str, Number]:
         """Everything that has a name before the solve: constants, settings, variables."""
@@ -247,10 +284,20 @@ class Study(_Model):
     @cached_property
     def problem(self) -> str:
         """Digest of what a trial's result rests on; trials of another problem are not mixed with these."""
-        keys = ("variables", "constants", "require", "objectives", "constraints", "settings", "solver")
-        data = self.model_dump(mode="json", include=set(keys), by_alias=True)
+        keys = {"variables", "constants", "require", "objectives", "constraints", "settings", "solver"}
+        data = self.model_dump(mode="json", include=keys, by_alias=True)
         texts = {name: (self.folder / path).read_text("utf-8") for name, path in self.solver.templates.items()}
         return digest({**data, "templates": texts})
+
+
+def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
+    """A design drawn evenly from the bounds; its requirements may not hold."""
+    return {name: one.draw(pick) for name, one in study.variables.items()}
+
+
+def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
+    """A design drawn around another one; see `Variable.near`."""
+    return {name: one.near(design[name], spread, pick) for name, one in study.variables.items()}
 
 
 def load_study(path: Path) -> Study:
@@ -261,42 +308,35 @@ def load_study(path: Path) -> Study:
     """
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
-    _check_names(study, file)
-    for at, text, names in _formulas(study):
-        place, where = ".".join(map(str, at)), file.where(*at)
-        try:
-            formula = Formula.parse(text)
-        except ValueError as error:
-            raise InputError(f"{place}: {error}", where=where) from error
-        if names is not None and (unknown := sorted(formula.names - names)):
-            hint = f"there are {', '.join(sorted(names))}"
-            raise InputError(f"{place}: there is no {unknown[0]}", where=where, hint=hint)
-        if at[0] == "require" and not formula.compares:
-            raise InputError(f"{place}: {text!r} compares nothing", where=where, hint="use < or <=")
-    files: list[tuple[tuple[Key, ...], str]] = [(("failures", n), name) for n, name in enumerate(study.failures)]
-    files += [(("solver", "templates", name), path) for name, path in study.solver.templates.items()]
-    for at, name in files:
-        if not (study.folder / name).is_file():
-            hint = f"paths are relative to {study.folder}"
-            raise InputError(f"there is no file {name}", where=file.where(*at), hint=hint)
+    for at, problem, hint in _mistakes(study):
+        raise InputError(problem, where=file.where(*at), hint=hint)
     _check_space(study, file)
     return study
 
 
-def _check_names(study: Study, file: YamlFile) -> None:
+def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
+    """What is wrong beyond a single field: its place, what it is, and what to do."""
     seen: dict[str, str] = {}
     for group, names in (("variables", study.variables), ("constants", study.constants), ("settings", study.settings)):
         for name in names:
             if not name.isidentifier():
-                hint = "use letters, digits and _"
-                raise InputError(f"{name!r} cannot be a name", where=file.where(group, name), hint=hint)
+                yield (group, name), f"{name!r} cannot be a name", "use letters, digits and _"
             if name in seen:
-                where = file.where(group, name)
-                raise InputError(f"{name} stands in {seen[name]} and {group}", where=where, hint="rename one")
+                yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
             seen[name] = group
-    if study.verify and (unknown := sorted(study.verify.settings.keys() - study.settings.keys())):
-        where = file.where("verify", "settings", unknown[0])
-        raise InputError(f"verify.settings.{unknown[0]} is no setting", where=where, hint="name one of `settings`")
+    for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
+        yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
+    for at, text, known in _formulas(study):
+        place, formula = ".".join(map(str, at)), Formula.parse(text)
+        if known is not None and (unknown := sorted(formula.names - known)):
+            yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
+        if at[0] == "require" and not formula.compares:
+            yield at, f"{place}: {text!r} compares nothing", "use < or <="
+    files: dict[tuple[Key, ...], str] = {("failures", number): name for number, name in enumerate(study.failures)}
+    files |= {("solver", "templates", name): path for name, path in study.solver.templates.items()}
+    for at, name in files.items():
+        if not (study.folder / name).is_file():
+            yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
 
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | None]]:
@@ -315,39 +355,15 @@ def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | N
 
 def _check_space(study: Study, file: YamlFile) -> None:
     """Refuse requirements that no design meets."""
-    if not study.requirements:
-        return
-    pick = random.Random(0)
-    designs = [study.values(random_design(study, pick)) for _ in range(_TRIED)]
-    met = [[formula(design) == 1 for formula in study.requirements] for design in designs]
-    if any(all(row) for row in met):
-        return
-    never = [number for number in range(len(study.requirements)) if not any(row[number] for row in met)]
-    number = never[0] if never else 0
-    what = f"{study.require[number]!r} holds for" if never else "all of `require` holds for"
+    pick, unmet = random.Random(0), Counter[str]()
+    for _ in range(_TRIED):
+        text = study.unmet(study.values(random_design(study, pick)))
+        if text is None:
+            return
+        unmet[text] += 1
+    text = unmet.most_common(1)[0][0]
     raise InputError(
-        f"the space is infeasible: {what} none of {_TRIED} designs within the bounds",
-        where=file.where("require", number),
+        f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`, first of all {text!r}",
+        where=file.where("require", study.require.index(text)),
         hint="widen the bounds of the variables, or relax it",
     )
-
-
-def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
-    """A design drawn evenly from the bounds; its requirements may not hold."""
-    design: dict[str, Number] = {}
-    for name, one in study.variables.items():
-        if one.choices:
-            design[name] = pick.choice(one.choices)
-            continue
-        low, high = one.bounds
-        value = math.exp(pick.uniform(math.log(low), math.log(high))) if one.log else pick.uniform(low, high)
-        if step := one.step or (1.0 if one.integer else None):
-            value = min(high, low + round((value - low) / step) * step)
-        design[name] = int(value) if one.integer else value
-    return design
-
-
-def needed_outputs(study: Study) -> set[str]:
-    """Names of the outputs that the objectives and constraints use."""
-    wishes: list[Wish] = [*study.objectives, *study.constraints]
-    return set().union(*(Formula.parse(one.text).names for one in wishes)) - {*study.variables, *study.fixed}

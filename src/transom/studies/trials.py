@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +13,6 @@ from transom.studies.study import Bound, Number, Study
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
-
-Kind = Literal["solved", "failed", "rejected", "running", "lost"]
 
 RECORD = "transom"
 """User attribute of a trial under which its record is kept."""
@@ -37,13 +35,14 @@ class Trial:
         violations: constraint -> how far it is violated, relative to its bound; at most 0 where it is met.
         failure, reason: class and sentence, of a failed or rejected one.
         audit: ids of rules that rejected it and that it was solved to score.
-        rules: ids or sentences of the rules that rejected it.
+        rules: ids of the rules that rejected it.
         seconds: wall time of the solve; by: who solved it; attempts: how often.
         ended: ISO time.
+        source: `sampler`, or the id of the insight that it came from.
     """
 
     number: int
-    kind: Kind
+    kind: Literal["solved", "failed", "rejected", "running", "lost"]
     params: Mapping[str, Number]
     outputs: Mapping[str, float] = field(default_factory=dict)
     values: tuple[float, ...] = ()
@@ -64,64 +63,39 @@ class Trial:
 
     def to_record(self) -> dict[str, Any]:
         """The record in the storage, beside number and parameters."""
-        names = ("kind", "outputs", "values", "violations", "failure", "reason", "audit", "rules", "seconds", "by")
-        return {name: getattr(self, name) for name in (*names, "attempts", "ended", "source")}
+        return {name: value for name, value in vars(self).items() if name not in ("number", "params")}
+
+    @staticmethod
+    def from_record(number: int, params: Mapping[str, Number], record: Mapping[str, Any]) -> Trial:
+        """The trial of a record."""
+        lists = {name: tuple(record.get(name, ())) for name in ("values", "audit", "rules")}
+        return Trial(number=number, params=params, **{**record, **lists})
 
     @staticmethod
     def of(frozen: FrozenTrial, study: Study) -> Trial:
         """A trial of the storage."""
-        record = dict(frozen.user_attrs.get(RECORD) or {"kind": "lost" if frozen.state.is_finished() else "running"})
-        for name in ("values", "audit", "rules"):
-            record[name] = tuple(record.get(name) or ())
+        ended = frozen.state.is_finished()
+        record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
-        return Trial(number=frozen.number, params=params, **record)
+        return Trial.from_record(frozen.number, params, record)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A study's objectives and constraints as formulas."""
+def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
+    """The objectives; `names` is everything that has a name, outputs too."""
+    return tuple(Formula.parse(one.text)(names) for one in study.objectives)
 
-    study: Study
-    objectives: tuple[Formula, ...]
-    constraints: tuple[tuple[Bound, Formula], ...]
 
-    @staticmethod
-    def of(study: Study) -> Wanted:
-        objectives = tuple(Formula.parse(one.text) for one in study.objectives)
-        constraints = tuple((one, Formula.parse(one.text)) for one in study.constraints)
-        return Wanted(study, objectives, constraints)
+def violations(
+    study: Study, names: Mapping[str, Number], margin: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """The violation of each constraint, relative to its bound.
 
-    def values(self, names: Mapping[str, Number]) -> tuple[float, ...]:
-        """The objectives."""
-        return tuple(formula(names) for formula in self.objectives)
-
-    def violations(self, names: Mapping[str, Number], margin: Mapping[str, float] | None = None) -> dict[str, float]:
-        """The violation of each constraint.
-
-        Args:
-            names: everything that has a name, outputs too.
-            margin: output -> factor by which a finer solve was seen to differ; outputs are judged as if they had it.
-        """
-        moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
-        return {bound.name: _violation(bound, formula({**names, **moved})) for bound, formula in self.constraints}
-
-    def better(self, one: Sequence[float], other: Sequence[float]) -> bool:
-        """True where one design dominates another."""
-        signed = [(-a, -b) if o.direction == "maximize" else (a, b)
-                  for o, a, b in zip(self.study.objectives, one, other, strict=True)]  # fmt: skip
-        return all(a <= b for a, b in signed) and any(a < b for a, b in signed)
-
-    def front(self, trials: Iterable[Trial]) -> list[Trial]:
-        """The feasible trials that none dominates, best first by the first objective."""
-        feasible = [trial for trial in trials if trial.feasible]
-        kept = [one for one in feasible if not any(self.better(other.values, one.values) for other in feasible)]
-        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
-        return sorted(kept, key=lambda trial: (sign * trial.values[0], trial.number))
-
-    def ranked(self, trials: Iterable[Trial]) -> list[Trial]:
-        """Feasible trials by the first objective, best first."""
-        sign = -1 if self.study.objectives[0].direction == "maximize" else 1
-        return sorted((one for one in trials if one.feasible), key=lambda one: (sign * one.values[0], one.number))
+    Args:
+        names: everything that has a name, outputs too.
+        margin: output -> factor by which a finer solve was seen to differ; outputs are judged as if they had it.
+    """
+    moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
+    return {one.name: _violation(one, Formula.parse(one.text)({**names, **moved})) for one in study.constraints}
 
 
 def _violation(bound: Bound, value: float) -> float:
@@ -131,6 +105,29 @@ def _violation(bound: Bound, value: float) -> float:
     over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
     under = [(bound.min - value) / (abs(bound.min) or 1.0)] if bound.min is not None else []
     return min(_MOST, max((*over, *under)))
+
+
+def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+    """Feasible trials by the first objective, best first."""
+    return sorted((one for one in trials if one.feasible), key=lambda one: (_signed(study, one)[0], one.number))
+
+
+def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
+    """The feasible trials that none dominates, best first by the first objective."""
+    feasible = ranked(study, trials)
+    return [one for one in feasible if not any(better(study, other, one) for other in feasible)]
+
+
+def better(study: Study, one: Trial, other: Trial) -> bool:
+    """True where one feasible trial dominates another."""
+    pairs = list(zip(_signed(study, one), _signed(study, other), strict=True))
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+
+def _signed(study: Study, trial: Trial) -> list[float]:
+    """The objectives, with their signs so that less is better."""
+    pairs = zip(study.objectives, trial.values, strict=True)
+    return [-value if one.direction == "maximize" else value for one, value in pairs]
 
 
 def counts(trials: Iterable[Trial]) -> dict[str, int]:

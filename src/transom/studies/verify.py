@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from transom.studies.solver import Solver
 from transom.studies.study import Number, Study
-from transom.studies.trials import Trial, Wanted
+from transom.studies.trials import Trial, front, objective_values, ranked, violations
 
 MOST = 8
 """Incumbents that are solved again, at most."""
 
 
-class Verified(BaseModel):
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Verified(_Model):
     """An incumbent and its verdict with finer settings.
 
     Attributes:
@@ -25,8 +29,6 @@ class Verified(BaseModel):
             cannot be solved with finer ones; `drifts` where it is feasible, but an output differs beyond the tolerance.
         outputs, fine: of the two solves; `values`: its objectives with the finer settings.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     number: int
     verdict: Literal["verified", "exploits", "fails", "drifts"]
@@ -37,17 +39,19 @@ class Verified(BaseModel):
     reason: str = ""
 
 
-class Verification(BaseModel):
+class Verification(_Model):
     """The incumbents that were solved again, in order; none where the study names no finer settings."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     asked: bool
     tried: tuple[Verified, ...] = ()
 
     @property
+    def held(self) -> tuple[Verified, ...]:
+        return tuple(one for one in self.tried if one.verdict in ("verified", "drifts"))
+
+    @property
     def best(self) -> Verified | None:
-        return next((one for one in self.tried if one.verdict in ("verified", "drifts")), None)
+        return next(iter(self.held), None)
 
     @property
     def exploited(self) -> tuple[Verified, ...]:
@@ -64,48 +68,48 @@ class Verification(BaseModel):
         return found
 
 
-def verify(study: Study, solver: Solver, folder: Path, trials: Iterable[Trial]) -> Verification:
+def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
     """Solve the incumbents again until one holds.
 
     After one that does not hold, designs are passed over that would violate a constraint by the same factors.
     """
-    wanted = Wanted.of(study)
-    trials = list(trials)
     if study.verify is None:
         return Verification(asked=False)
-    candidates = wanted.ranked(trials) if len(study.objectives) == 1 else wanted.front(trials)
-    tried: list[Verified] = []
-    for trial in candidates:
-        found = Verification(asked=True, tried=tuple(tried))
-        if len(tried) == MOST or (found.best and len(study.objectives) == 1):
+    single = len(study.objectives) == 1
+    found = Verification(asked=True)
+    for trial in ranked(study, trials) if single else front(study, trials):
+        if len(found.tried) == MOST or (found.best and single):
             break
         worst = {name: max(values) for name, values in found.factors().items()}
         names = {**study.values(trial.params), **trial.outputs}
-        if tried and len(tried) < MOST - 2 and any(one > 0 for one in wanted.violations(names, worst).values()):
-            continue
-        tried.append(_again(study, solver, folder / f"{trial.number:05d}", trial, wanted))
-    return Verification(asked=True, tried=tuple(tried))
+        hopeless = any(one > 0 for one in violations(study, names, worst).values())
+        if not hopeless or not found.tried or len(found.tried) >= MOST - 2:
+            again = _again(study, study.verify.settings, solver, folder / f"{trial.number:05d}", trial)
+            found = Verification(asked=True, tried=(*found.tried, again))
+    return found
 
 
-def _again(study: Study, solver: Solver, folder: Path, trial: Trial, wanted: Wanted) -> Verified:
+def _again(study: Study, settings: dict[str, Number], solver: Solver, folder: Path, trial: Trial) -> Verified:
     assert study.verify is not None
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    names = study.values(trial.params, study.verify.settings)
+    names = study.values(trial.params, settings)
     solved = solver.solve(folder, names, study.limits)
-    finer = "with " + ", ".join(f"{name} {value}" for name, value in study.verify.settings.items())
-    base = Verified(number=trial.number, verdict="fails", params=dict(trial.params), outputs=dict(trial.outputs))
+    finer = "with " + ", ".join(f"{name} {value}" for name, value in settings.items())
+
+    def verdict(verdict: Any, reason: str, **more: Any) -> Verified:
+        base = {"number": trial.number, "params": dict(trial.params), "outputs": dict(trial.outputs)}
+        return Verified(verdict=verdict, reason=f"{finer} {reason}", fine=dict(solved.outputs), **base, **more)
+
     if solved.diagnosis.failure:
-        return base.model_copy(update={"reason": f"{finer}: {solved.diagnosis.reason}"})
+        return verdict("fails", f"it fails: {solved.diagnosis.reason}")
     names |= solved.outputs
-    violated = [f"{name} by {by:.1%}" for name, by in wanted.violations(names).items() if by > 0]
-    both = [name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name]]
-    shares = {name: abs(solved.outputs[name] / trial.outputs[name] - 1) for name in sorted(both)}
-    most = max(shares, key=lambda name: shares[name], default="")
-    verdict, reason = "verified", f"holds {finer}"
+    values = objective_values(study, names)
+    violated = [f"{name} by {by:.1%}" for name, by in violations(study, names).items() if by > 0]
     if violated:
-        verdict, reason = "exploits", f"{finer} it violates {', '.join(violated)}"
-    elif most and shares[most] > study.verify.tolerance:
-        verdict, reason = "drifts", f"{finer} it is feasible, but {most} differs by {shares[most]:.1%}"
-    found = {"verdict": verdict, "reason": reason, "fine": dict(solved.outputs), "values": wanted.values(names)}
-    return base.model_copy(update=found)
+        return verdict("exploits", f"it violates {', '.join(violated)}", values=values)
+    both = sorted(name for name in trial.outputs.keys() & solved.outputs.keys() if trial.outputs[name])
+    share, most = max(((abs(solved.outputs[name] / trial.outputs[name] - 1), name) for name in both), default=(0.0, ""))
+    if share > study.verify.tolerance:
+        return verdict("drifts", f"it is feasible, but {most} differs by {share:.1%}", values=values)
+    return verdict("verified", "it holds", values=values)

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from ipaddress import IPv6Address
-from unicodedata import normalize
 from urllib.parse import SplitResult, urlsplit
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _LONGEST_NAME = 253
 _HIDDEN = "..."
-_LAST_LATIN = "\u024f"
 
 
 def checked(address: str) -> SplitResult:
     """The parts of an address that can be asked.
-
-    Libraries find most of what is refused here only on the way to a server, each in its own words, in some of which
-    the password stands.
 
     Raises:
         ValueError: it is no address of a server. It says why, and nothing of the address, which may hold a password.
@@ -38,6 +33,8 @@ def checked(address: str) -> SplitResult:
         raise ValueError("its port is no number from 1 to 65535")
     if not parts.hostname:
         raise ValueError("it names no host")
+    if not parts.hostname.isascii():
+        raise ValueError("its host has letters beyond ASCII; write it as xn--...")
     if not (_is_ipv6(parts.hostname) if "[" in parts.netloc else _is_name(parts.hostname)):
         raise ValueError("its host is none")
     return parts
@@ -76,18 +73,5 @@ def _is_ipv6(host: str) -> bool:
 
 def _is_name(host: str) -> bool:
     """Whether it is a name or the four numbers of IPv4."""
-    try:
-        name = host.removesuffix(".").encode("idna").decode()
-    except UnicodeError:
-        return False
-    plain = all(map(_is_plain, host))
-    if not host.isascii():  # IDNA 2008 takes neither `_` nor a hyphen at an end or as third and fourth sign
-        labels = host.split(".")
-        plain = plain and not any("_" in one or one.strip("-") != one or one[2:4] == "--" for one in labels)
-    return plain and len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))
-
-
-def _is_plain(sign: str) -> bool:
-    """Whether all standards of names have it. Beyond Latin letters they differ; such a name is given as `xn--...`."""
-    small = sign.lower()
-    return sign.isascii() or (sign.isalpha() and small <= _LAST_LATIN and normalize("NFKC", small) == small)
+    name = host.removesuffix(".")
+    return len(name) <= _LONGEST_NAME and all(map(_LABEL.fullmatch, name.split(".")))

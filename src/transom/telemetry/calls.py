@@ -1,9 +1,10 @@
-"""Calls to models, read out of spans: what each provider took of a call, what the reply took, and what that cost."""
+"""What ended spans add up to: the values of every metric, for `trace stats` and for a collector alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from transom.telemetry import keys
 from transom.telemetry.rows import SpanRow
@@ -17,63 +18,81 @@ _TOKENS = {
     "cached": keys.CACHE_READ_TOKENS,
     "cache_write": keys.CACHE_CREATION_TOKENS,
 }
+_REMEMBERED = 4_096  # sub-conversations that were counted; calls that have not ended
 
 
-@dataclass(frozen=True)
-class Operation:
-    """What one provider was asked in a call, until it answered or was given up.
-
-    OpenTelemetry's GenAI conventions measure an operation so: it is a request to one model, all its retries included.
-    What a fallback asks is another operation, of another model.
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One value.
 
     Attributes:
-        spans: its requests in order, at least one; the call itself where it left none of its own.
-        seconds: from the first request to the end of the last, waiting in between included.
+        metric: its name, of `telemetry.keys`.
+        value: None for a price that nobody knows.
+        by: provider, model, role, error and the like.
     """
 
-    spans: tuple[SpanRow, ...]
-    seconds: float
-
-    @property
-    def last(self) -> SpanRow:
-        """The request that says who was asked and how it ended."""
-        return self.spans[-1]
+    metric: str
+    value: float | None
+    by: Mapping[str, Any]
 
 
-def operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[Operation]:
-    """What the providers were asked in a call, in order.
+@dataclass
+class Aggregator:
+    """Turns ended spans into measures.
 
-    Args:
-        chat: the call; None where only its requests are known.
-        attempts: the requests beneath it that have ended.
+    Each provider of a call has the time that it took itself, from its first request to the end of the last: so
+    OpenTelemetry's GenAI conventions measure an operation. A role has the whole call (`keys.CALL_DURATION`).
     """
-    runs: list[list[SpanRow]] = []
-    for span in sorted(attempts, key=lambda span: (span.start, span.span_id)):
-        if runs and who(runs[-1][-1]) == who(span) and span.attributes.get(keys.ATTEMPT, 1) > 1:
-            runs[-1].append(span)
-        else:
-            runs.append([span])
-    found = [Operation(tuple(run), _between(run[0].start, run[-1])) for run in runs]
-    if chat and (not found or _fell_back(chat, found[-1].last)):
-        began = max([span.end or span.start for span in attempts], default=chat.start)
-        found.append(Operation((chat,), _between(began, chat)))
-    return found
 
+    _subs: dict[tuple[str, Any], None] = field(default_factory=dict)
+    _asked: dict[str | None, list[SpanRow]] = field(default_factory=dict)
 
-def _fell_back(chat: SpanRow, last: SpanRow) -> bool:
-    """On a provider that leaves no requests of its own, since it is asked once."""
-    return last.status == "error" and chat.status != "error" and who(last) != who(chat)
+    def measures(self, span: SpanRow, trace_id: str, price: Price | None) -> Iterator[Measure]:
+        """Of a span that has ended; those beneath it come first."""
+        told = span.attributes
+        operation = told.get(keys.OPERATION)
+        if told.get(keys.PARENT_CONVERSATION) and self._is_new((trace_id, told.get(keys.CONVERSATION_ID))):
+            yield Measure(keys.SUB_CONVERSATIONS, 1, {})
+        if operation == keys.ATTEMPT_CHAT:
+            self._asked.setdefault(span.parent_id, []).append(span)
+            if len(self._asked) > _REMEMBERED:  # what never ends is counted as it is, so that memory stays flat
+                yield from _requests(None, self._asked.pop(next(iter(self._asked))))
+            return
+        attempts = self._asked.pop(span.span_id, [])
+        chat = span if is_call(span) else None
+        if chat or attempts:
+            yield from _requests(chat, attempts)
+        if chat and chat.status != "error":
+            yield from _reply(chat, price)
+        if operation == keys.EXECUTE_TOOL:
+            by = {keys.TOOL_NAME: told.get(keys.TOOL_NAME, "?"), keys.TOOL_SUCCESS: span.status != "error"}
+            yield Measure(keys.TOOL_DURATION, _seconds(span.start, span), by | _error(span))
+        elif operation == keys.RETRIEVAL:
+            yield Measure(keys.RETRIEVAL, _seconds(span.start, span), {keys.FOUND: int(told.get(keys.FOUND, 0))})
+        elif operation == keys.COMPACT:
+            for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
+                yield Measure(key, int(told.get(key, 0)), {})
+            if keys.COMPRESSION_RATIO in told:
+                yield Measure(keys.COMPRESSION_RATIO, told[keys.COMPRESSION_RATIO], {})
 
+    def unfinished(self) -> Iterator[Measure]:
+        """Of requests whose call has not ended."""
+        for attempts in self._asked.values():
+            yield from _requests(None, attempts)
+        self._asked.clear()
 
-def who(span: SpanRow) -> dict[str, str]:
-    """Provider and model of a call or a request, as far as it says them."""
-    known = span.attributes
-    return {key: known[key] for key in (keys.PROVIDER, keys.REQUEST_MODEL) if key in known}
+    def _is_new(self, key: tuple[str, Any]) -> bool:
+        if key in self._subs:
+            return False
+        self._subs[key] = None
+        if len(self._subs) > _REMEMBERED:
+            del self._subs[next(iter(self._subs))]
+        return True
 
 
 def is_call(span: SpanRow) -> bool:
     """Whether it is a call to a model; a reply from the journal is none."""
-    return has_operation(span, keys.CHAT) and not span.attributes.get(keys.REPLAYED)
+    return span.attributes.get(keys.OPERATION) == keys.CHAT and not span.attributes.get(keys.REPLAYED)
 
 
 def tokens_of(chat: SpanRow) -> dict[str, int]:
@@ -81,26 +100,61 @@ def tokens_of(chat: SpanRow) -> dict[str, int]:
     return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
 
 
-def usd_of(chat: SpanRow, tokens: Mapping[str, int], price: Price) -> float | None:
-    """What a call cost."""
+def _requests(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
+    """What the providers of a call were asked, and how long each took; `chat` is None where it has not ended."""
+    role = {keys.ROLE: chat.attributes.get(keys.ROLE, "?")} if chat else {}
+    whole = 0.0
+    for spans, seconds in _operations(chat, attempts):
+        whole += seconds
+        for span in spans:
+            yield Measure(keys.REQUESTS, 1, _who(span) | _error(span) | role)
+            if span is not chat and span.attributes.get(keys.ATTEMPT, 1) > 1:
+                yield Measure(keys.RETRIES, 1, _who(span) | role)
+        by = {keys.OPERATION: keys.CHAT} | _who(spans[-1]) | _error(spans[-1])
+        yield Measure(keys.OPERATION_DURATION, seconds, by | role)
+    yield Measure(keys.CALL_DURATION, _seconds(chat.start, chat) if chat else whole, role)
+
+
+def _operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[tuple[list[SpanRow], float]]:
+    """The requests to one model after another, and the seconds of each; the call itself where it left none."""
+    runs: list[list[SpanRow]] = []
+    for span in sorted(attempts, key=lambda span: (span.start, span.span_id)):
+        if runs and _who(runs[-1][-1]) == _who(span) and span.attributes.get(keys.ATTEMPT, 1) > 1:
+            runs[-1].append(span)
+        else:
+            runs.append([span])
+    found = [(run, _seconds(run[0].start, run[-1])) for run in runs]
+    if chat and (not runs or _fell_back(chat, runs[-1][-1])):
+        began = max([span.end or span.start for span in attempts], default=chat.start)
+        found.append(([chat], _seconds(began, chat)))
+    return found
+
+
+def _fell_back(chat: SpanRow, last: SpanRow) -> bool:
+    """On a provider that leaves no requests of its own, since it is asked once."""
+    return last.status == "error" and chat.status != "error" and _who(last) != _who(chat)
+
+
+def _reply(chat: SpanRow, price: Price | None) -> Iterator[Measure]:
+    tokens, by = tokens_of(chat), _who(chat) | {keys.ROLE: chat.attributes.get(keys.ROLE, "?")}
+    for kind in ("input", "output"):
+        yield Measure(keys.TOKEN_USAGE, tokens[kind], {keys.OPERATION: keys.CHAT, keys.TOKEN_TYPE: kind} | by)
+    yield Measure(keys.CACHE_READ_TOKENS, tokens["cached"], by)
     vendor, model = chat.attributes.get(keys.PROVIDER, ""), chat.attributes.get(keys.REQUEST_MODEL, "")
-    return price(vendor if vendor == model else f"{vendor}:{model}", tokens)
+    name = vendor if vendor == model else f"{vendor}:{model}"
+    yield Measure(keys.COST_USD, price(name, tokens) if price else None, by)
 
 
-def has_operation(span: SpanRow, operation: str) -> bool:
-    """Whether it is of that kind."""
-    return bool(span.attributes.get(keys.OPERATION) == operation)
+def _who(span: SpanRow) -> dict[str, Any]:
+    """Provider and model of a call or a request, as far as it says them."""
+    known = span.attributes
+    return {key: known[key] for key in (keys.PROVIDER, keys.REQUEST_MODEL) if key in known}
 
 
-def error_of(span: SpanRow) -> str:
-    """The type of a failure."""
-    return str(span.attributes.get(keys.ERROR_TYPE, "?"))
+def _error(span: SpanRow) -> dict[str, Any]:
+    return {keys.ERROR_TYPE: str(span.attributes.get(keys.ERROR_TYPE, "?"))} if span.status == "error" else {}
 
 
-def seconds_of(span: SpanRow) -> float:
-    """How long it took; 0 for a span that never ended."""
-    return _between(span.start, span)
-
-
-def _between(began: int, span: SpanRow) -> float:
+def _seconds(began: int, span: SpanRow) -> float:
+    """0 for a span that never ended."""
     return max((span.end or span.start) - began, 0) / 1e9

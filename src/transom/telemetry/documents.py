@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -44,26 +43,9 @@ class TraceList(_Shape):
     traces: tuple[TraceSummary, ...]
 
 
-class SpanDocument(_Shape):
-    """One span; times are nanoseconds since 1970, `end` is None for one that never ended."""
-
-    name: str
-    span_id: str
-    parent_id: str | None
-    start: int
-    end: int | None
-    attributes: dict[str, Any]
-    status: Literal["ok", "error", "open"]
-    message: str
-
-
 class TraceDocument(_Shape):
     """One trace: its spans by their start."""
 
     schema_: Literal["transom.trace/1"] = Field(default="transom.trace/1", alias="schema")
     trace_id: str
-    spans: tuple[SpanDocument, ...]
-
-    @staticmethod
-    def of(trace_id: str, spans: list[SpanRow]) -> TraceDocument:
-        return TraceDocument(trace_id=trace_id, spans=tuple(SpanDocument(**asdict(span)) for span in spans))
+    spans: tuple[SpanRow, ...]

@@ -1,8 +1,4 @@
-"""The file of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the SDK's several hundred.
-
-What is written of a span that ended is what the SDK's exporter writes of it; a test holds the two side by side. Nothing
-of an application around us takes part: no global provider, no environment variable, no parent of its own.
-"""
+"""The file of a trace, written as OTLP JSON by ourselves: a span costs a few dozen calls, the SDK's several hundred."""
 
 from __future__ import annotations
 
@@ -57,7 +53,6 @@ class SpanRecord:
     events: list[dict[str, Any]] = field(default_factory=list)
     status: dict[str, Any] = field(default_factory=dict)
     place: int | None = None
-    owner: int = 0
 
     def event(self, name: str, attributes: Mapping[str, Value]) -> None:
         """Something that happened now."""
@@ -74,9 +69,6 @@ class SpanRecord:
 class TraceFile:
     """A trace being written: `<trace_id>.jsonl` (see `transom.telemetry.spans`).
 
-    A process that was forked goes on in the same file with places of its own, and leaves the spans that it found open
-    to the process that opened them.
-
     Args:
         folder: made if missing.
         trace_id: 32 hex digits.
@@ -90,30 +82,24 @@ class TraceFile:
         folder.mkdir(parents=True, exist_ok=True)
         self.trace_id = trace_id
         self._lines = _Lines(folder / f"{trace_id}.jsonl")
-        self._process = os.getpid()
         self._exporter = exporter
 
     def start(self, name: str, kind: str, parent: SpanRecord | None, attributes: dict[str, Any]) -> SpanRecord:
         """Start a span under `parent`, or a root of this trace."""
-        process = os.getpid()
-        if process != self._process:
-            self._process = process
-            self._lines.reopen()
         parent_id = parent.span_id if parent else ""
-        span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes, owner=process)
+        span = SpanRecord(os.urandom(8).hex(), parent_id, name, kind, time.time_ns(), attributes)
         told = self._told(span, name[:_LONGEST_NAME], span.start, _OPEN)
         span.place = self._lines.put((_BEFORE + compact_bytes(told) + _AFTER).ljust(PLACE - 1) + b"\n")
         return span
 
     def end(self, span: SpanRecord) -> None:
         """Write a span that has ended, as one complete export request."""
-        if span.owner == self._process:
-            more = {"attributes": pairs(span.attributes), "events": span.events}
-            told = self._told(span, span.name, time.time_ns(), {name: one for name, one in more.items() if one})
-            self._lines.add(_BEFORE + compact_bytes(told) + _AFTER + b"\n")
-            self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
-            if self._exporter:
-                self._exporter.put(told)
+        more = {"attributes": pairs(span.attributes), "events": span.events}
+        told = self._told(span, span.name, time.time_ns(), {name: one for name, one in more.items() if one})
+        self._lines.add(_BEFORE + compact_bytes(told) + _AFTER + b"\n")
+        self._lines.free(span.place)  # last: a kill in between leaves it twice, which `read_trace` sorts out
+        if self._exporter:
+            self._exporter.put(told)
 
     def _told(self, span: SpanRecord, name: str, end: int, more: dict[str, Any]) -> dict[str, Any]:
         """A span as OTLP's JSON has it, in which integers of 64 bits are texts."""
@@ -166,30 +152,18 @@ def _value(value: Value) -> dict[str, Any]:
 
 
 class _Lines:
-    """A file of lines: appended for good, or put into places that can be used again.
-
-    A trace never stops the work that it watches: a full disk is said once.
-    """
+    """A file of lines: appended for good, or put into places that can be used again."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._failed = False
-        self._open()
-
-    def _open(self) -> None:
-        """Two descriptors, since Linux appends what is written at a place through one that is open for appending."""
-        self._end = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        self._middle = os.open(self._path, os.O_WRONLY | os.O_CLOEXEC)
-        self._places: list[int] = []
+        self._places: list[int] = []  # that are free
+        # Two descriptors, since Linux appends what is written at a place through one that is open for appending.
+        self._end = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._middle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         size = os.fstat(self._end).st_size
         if size and os.pread(self._end, 1, size - 1) != b"\n":
             os.write(self._end, b"\n")  # a line that a full disk cut short must not swallow the next one
-
-    def reopen(self) -> None:
-        """In a process that was forked: the offset of a descriptor would be shared, and so would the free places."""
-        if self._end >= 0:
-            self.close()
-            self._open()
 
     def add(self, line: bytes) -> None:
         """Append a line."""
@@ -236,6 +210,7 @@ class _Lines:
             return None
 
     def _told(self, error: OSError) -> None:
+        """A trace never stops the work that it watches: a full disk is said once."""
         if not self._failed:
             self._failed = True
             _log.warning("%s: the trace has gaps from here on (%s)", self._path, error.strerror)

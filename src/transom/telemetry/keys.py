@@ -72,7 +72,8 @@ SUMMARY: Final = "transom.summary"
 CAP: Final = "transom.cap"
 FOUND: Final = "transom.memory.found"
 
-# Our own metrics, beside COMPRESSION_RATIO and COST_USD.
+# Our own metrics, beside COMPRESSION_RATIO and COST_USD; the first is told by `trace stats` alone.
+CALL_DURATION: Final = "transom.call.duration"
 TOOL_DURATION: Final = "transom.tool.duration"
 REQUESTS: Final = "transom.provider.requests"
 RETRIES: Final = "transom.provider.retries"

@@ -12,8 +12,7 @@ import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import islice
@@ -43,12 +42,7 @@ def exporter_to(where: Destination) -> Exporter:
 
 
 class Exporter:
-    """Sends what it is given, a little later.
-
-    Attributes:
-        metrics: what was counted so far.
-        lost: spans that were too many to be sent.
-    """
+    """Sends what it is given, a little later; `metrics` is what was counted so far."""
 
     def __init__(self, where: Destination) -> None:
         self._where = where
@@ -67,7 +61,6 @@ class Exporter:
         self._thread: threading.Thread | None = None
         self._counted = False
         self.metrics = Metrics(self.metrics.price)
-        self.lost = 0
 
     def put(self, span: dict[str, Any]) -> None:
         """Have a span sent that has ended. It never waits and never fails.
@@ -76,7 +69,6 @@ class Exporter:
             span: as OTLP's JSON has it, without secrets.
         """
         if len(self._given) >= _MOST_WAITING:
-            self.lost += 1
             return
         self._given.append(span)
         if self._thread is None:
@@ -100,11 +92,10 @@ class Exporter:
         leaving = False
         while not leaving:
             leaving = self._leave.wait(PERIOD)
-            with self._going_on():
-                self._take()
-                self._deliver()
-                if self._counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
-                    self._counted = False
+            self._take()
+            self._deliver()
+            if self._counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
+                self._counted = False
 
     def _take(self) -> None:
         """Count what was given; it is counted once, also where it cannot be delivered."""
@@ -112,11 +103,11 @@ class Exporter:
             span = self._given.popleft()
             if len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(span)
-            else:
-                self.lost += 1
             self._counted = True
-            with self._going_on():
+            try:
                 self.metrics.count(row_of(span), span["traceId"])
+            except Exception as error:  # noqa: BLE001 - there is nobody else whom it could be told
+                self._say(self._where.traces or self._where.metrics, _why(error))
 
     def _deliver(self) -> None:
         while self._waiting:
@@ -153,14 +144,6 @@ class Exporter:
             return connection.getresponse().status
         finally:
             connection.close()
-
-    @contextmanager
-    def _going_on(self) -> Iterator[None]:
-        """Whatever happens in it is said, and is not the end of the thread."""
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001 - there is nobody else whom it could be told
-            self._say(self._where.traces or self._where.metrics, _why(error))
 
     def _say(self, address: str, why: str) -> None:
         if not self._said:

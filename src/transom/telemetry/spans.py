@@ -1,10 +1,8 @@
 """Spans: what a run did, in one file a trace, as OTLP JSON lines.
 
-Each line of `<trace-id>.jsonl` is a complete OTLP export request, so that any tool for such files opens it. A span that
-ended is one line, appended. A span that is open has a line too, with the attribute `transom.open` and no duration, in a
-place of fixed size that is emptied when it ends and then used by the next one: a process that is killed leaves its
-whole tree, and a finished one few empty requests. Every line is one write: it survives `kill -9`, several processes may
-share a trace, and no flush is ever needed.
+Each line of `<trace-id>.jsonl` is a complete OTLP export request and one write, so it survives `kill -9`. A span that
+ended is appended. An open span has a line with the attribute `transom.open`, in a place of fixed size that is emptied
+when it ends and used again: a killed process leaves its whole tree.
 """
 
 from __future__ import annotations

@@ -1,24 +1,28 @@
-"""What many traces add up to: the metrics, counted from the spans when somebody asks.
-
-Nothing is counted while a run is under way, and nothing is kept beside the traces: no collector is needed, and what a
-trace says and what a metric says cannot part.
-"""
+"""What many traces add up to, counted from their spans when somebody asks; nothing is kept beside the traces."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from transom.telemetry import keys
-from transom.telemetry.calls import Price, error_of, has_operation, is_call, operations, seconds_of, tokens_of, usd_of
+from transom.telemetry.calls import Aggregator, Measure, Price
 from transom.telemetry.rows import SpanRow
 
 By = Literal["provider", "tool", "role"]
-_KEY: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
+Measures = Mapping[str, Sequence[Measure]]
+"""By metric."""
+
+_NAME: dict[By, str] = {"provider": keys.PROVIDER, "tool": keys.TOOL_NAME, "role": keys.ROLE}
+_DURATION: dict[By, str] = {
+    "provider": keys.OPERATION_DURATION,
+    "tool": keys.TOOL_DURATION,
+    "role": keys.CALL_DURATION,
+}
+_OF_CALLS = (keys.REQUESTS, keys.RETRIES, keys.TOKEN_USAGE, keys.CACHE_READ_TOKENS, keys.COST_USD)
 
 
 class _Shape(BaseModel):
@@ -95,37 +99,6 @@ class Stats(_Shape):
     rows: tuple[StatsRow, ...]
 
 
-@dataclass
-class _Group:
-    """What is gathered for one row."""
-
-    took: list[float] = field(default_factory=list)
-    requests: int = 0
-    retries: int = 0
-    errors: Counter[str] = field(default_factory=Counter)
-    tokens: Counter[str] = field(default_factory=Counter)
-    usd: float = 0.0
-    priced: int = 0
-    unpriced: int = 0
-
-    def row(self, name: str) -> StatsRow:
-        calls, failed = len(self.took), self.errors.total()
-        return StatsRow(
-            name=name,
-            calls=calls,
-            seconds=_seconds(self.took),
-            errors=dict(sorted(self.errors.items())),
-            error_rate=_rate(failed, self.requests),
-            retries=self.retries,
-            retry_rate=_rate(self.retries, calls),
-            input_tokens=self.tokens["input"],
-            output_tokens=self.tokens["output"],
-            cached_tokens=self.tokens["cached"],
-            cost_usd=self.usd if self.priced else None,
-            unpriced=self.unpriced,
-        )
-
-
 def statistics(
     traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None, oldest: int = 0
 ) -> Stats:
@@ -139,106 +112,84 @@ def statistics(
         oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace lasts as long as its
             conversation. A request counts with the call that it was made for.
     """
-    groups: defaultdict[str, _Group] = defaultdict(_Group)
-    folded: list[dict[str, Any]] = []
-    recalled: list[SpanRow] = []
-    count = subs = 0
+    of_row = {_DURATION[by]} if by == "tool" else {_DURATION[by], *_OF_CALLS}
+    groups: defaultdict[str, defaultdict[str, list[Measure]]] = defaultdict(lambda: defaultdict(list))
+    rest: defaultdict[str, list[Measure]] = defaultdict(list)
+    count = 0
     for trace in traces:
         spans = _recent(trace, oldest)
-        if not spans:
-            continue
-        count += 1
-        ended = [span for span in spans if span.end is not None]
-        told = [(span.attributes.get(keys.CONVERSATION_ID), span.attributes) for span in spans]
-        subs += len({name for name, attributes in told if attributes.get(keys.PARENT_CONVERSATION)})
-        folded += [span.attributes for span in ended if has_operation(span, keys.COMPACT)]
-        recalled += [span for span in ended if has_operation(span, keys.RETRIEVAL)]
-        if by == "tool":
-            _count_tools(ended, groups)
-        else:
-            _count_calls(ended, _KEY[by], price, groups)
-    rows = tuple(group.row(name) for name, group in sorted(groups.items()))
+        count += bool(spans)
+        for one in _measures(spans, price):
+            group = groups[str(one.by.get(_NAME[by], "?"))] if one.metric in of_row else rest
+            group[one.metric].append(one)
     return Stats(
         since=since,
         by=by,
         traces=count,
-        sub_conversations=subs,
-        compression=_compression(folded),
-        memory=_memory(recalled),
-        rows=rows,
+        sub_conversations=len(rest[keys.SUB_CONVERSATIONS]),
+        compression=_compression(rest),
+        memory=_memory(rest[keys.RETRIEVAL]),
+        rows=tuple(_row(name, by, group) for name, group in sorted(groups.items())),
     )
 
 
 def _recent(spans: Sequence[SpanRow], oldest: int) -> list[SpanRow]:
     old = {span.span_id for span in spans if span.start < oldest}
-    asked = keys.ATTEMPT_CHAT
-    return [one for one in spans if one.span_id not in old and not (has_operation(one, asked) and one.parent_id in old)]
+    return [one for one in spans if one.span_id not in old and not (_is_attempt(one) and one.parent_id in old)]
 
 
-def _count_tools(spans: Sequence[SpanRow], groups: Mapping[str, _Group]) -> None:
-    for span in spans:
-        if has_operation(span, keys.EXECUTE_TOOL):
-            group = groups[str(span.attributes.get(keys.TOOL_NAME, "?"))]
-            group.took.append(seconds_of(span))
-            group.requests += 1
-            if span.status == "error":
-                group.errors[error_of(span)] += 1
+def _is_attempt(span: SpanRow) -> bool:
+    return bool(span.attributes.get(keys.OPERATION) == keys.ATTEMPT_CHAT)
 
 
-def _count_calls(spans: Sequence[SpanRow], key: str, price: Price, groups: Mapping[str, _Group]) -> None:
-    chats = {span.span_id: span for span in spans if is_call(span)}
-    asked: dict[str, list[SpanRow]] = {name: [] for name in chats}
-    for span in spans:
-        if has_operation(span, keys.ATTEMPT_CHAT):
-            asked.setdefault(span.parent_id or "", []).append(span)
-    for name, attempts in asked.items():
-        chat = chats.get(name)  # None: it has not ended
-        _count_requests(chat, attempts, key, groups)
-        if chat and chat.status != "error":
-            _count_tokens(chat, price, groups[_name(chat, key)])
+def _measures(spans: Sequence[SpanRow], price: Price) -> Iterable[Measure]:
+    aggregator = Aggregator()
+    ended = [span for span in spans if span.end is not None]
+    for span in sorted(ended, key=lambda span: not _is_attempt(span)):
+        yield from aggregator.measures(span, "", price)
+    yield from aggregator.unfinished()
 
 
-def _count_requests(chat: SpanRow | None, attempts: Sequence[SpanRow], key: str, groups: Mapping[str, _Group]) -> None:
-    """Each provider has the time that it took itself, its requests and its failures; a role has the whole call."""
-    whole = None if key == keys.PROVIDER else groups[_name(chat, key) if chat else "?"]
-    found = operations(chat, attempts)
-    for one in found:
-        group = whole or groups[_name(one.last, key)]
-        if whole is None:
-            group.took.append(one.seconds)
-        for span in one.spans:
-            group.requests += 1
-            group.retries += span.attributes.get(keys.ATTEMPT, 1) > 1
-            if span.status == "error":
-                group.errors[error_of(span)] += 1
-    if whole:
-        whole.took.append(seconds_of(chat) if chat else sum(one.seconds for one in found))
+def _row(name: str, by: By, group: Measures) -> StatsRow:
+    took = _values(group, _DURATION[by])
+    requests = group.get(keys.TOOL_DURATION if by == "tool" else keys.REQUESTS, ())
+    errors = Counter(str(one.by[keys.ERROR_TYPE]) for one in requests if keys.ERROR_TYPE in one.by)
+    retries = len(group.get(keys.RETRIES, ()))
+    tokens: Counter[str] = Counter()
+    for one in group.get(keys.TOKEN_USAGE, ()):
+        tokens[one.by[keys.TOKEN_TYPE]] += int(one.value or 0)
+    usd = _values(group, keys.COST_USD)
+    return StatsRow(
+        name=name,
+        calls=len(took),
+        seconds=_seconds(took),
+        errors=dict(sorted(errors.items())),
+        error_rate=_rate(errors.total(), len(requests)),
+        retries=retries,
+        retry_rate=_rate(retries, len(took)),
+        input_tokens=tokens["input"],
+        output_tokens=tokens["output"],
+        cached_tokens=int(sum(_values(group, keys.CACHE_READ_TOKENS))),
+        cost_usd=sum(usd) if usd else None,
+        unpriced=len(group.get(keys.COST_USD, ())) - len(usd),
+    )
 
 
-def _count_tokens(chat: SpanRow, price: Price, group: _Group) -> None:
-    tokens = tokens_of(chat)
-    group.tokens.update(tokens)
-    usd = usd_of(chat, tokens, price)
-    group.usd += usd or 0.0
-    group.priced += usd is not None
-    group.unpriced += usd is None
+def _values(group: Measures, metric: str) -> list[float]:
+    """What is known of it."""
+    return [one.value for one in group.get(metric, ()) if one.value is not None]
 
 
-def _compression(folded: Sequence[Mapping[str, Any]]) -> Compression:
-    before = sum(int(one.get(keys.TOKENS_BEFORE, 0)) for one in folded)
-    after = sum(int(one.get(keys.TOKENS_AFTER, 0)) for one in folded)
-    ratio = after / before if before else None
-    return Compression(count=len(folded), tokens_before=before, tokens_after=after, ratio=ratio)
+def _compression(measures: Measures) -> Compression:
+    before, after = (_values(measures, key) for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER))
+    ratio = sum(after) / sum(before) if sum(before) else None
+    return Compression(count=len(before), tokens_before=int(sum(before)), tokens_after=int(sum(after)), ratio=ratio)
 
 
-def _memory(recalled: Sequence[SpanRow]) -> MemoryStats:
-    hits = sum(int(span.attributes.get(keys.FOUND, 0)) > 0 for span in recalled)
-    took = [seconds_of(span) for span in recalled]
+def _memory(recalled: Sequence[Measure]) -> MemoryStats:
+    hits = sum(one.by[keys.FOUND] > 0 for one in recalled)
+    took = [one.value or 0.0 for one in recalled]
     return MemoryStats(queries=len(recalled), seconds=_seconds(took), hit_rate=_rate(hits, len(recalled)))
-
-
-def _name(span: SpanRow, key: str) -> str:
-    return str(span.attributes.get(key, "?"))
 
 
 def _rate(part: int, whole: int) -> float:

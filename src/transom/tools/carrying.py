@@ -44,13 +44,15 @@ async def carried_out(
         RunError, StoreError, EgressError, VisibilityError, CapReached: of the run itself, not of the tool.
     """
     if tool.of_run:
-        if tool.waits:
-            await tool.ready(None)
         return _came(tool, call, await tool.run(_own(arguments)), redact)
     limit: asyncio.Timeout | None = None
     try:
         given = _own(arguments)
-        limit = await _begun(tool, seconds)
+        if tool.ready:
+            asked = time.monotonic()
+            await tool.ready()
+            seconds = None if seconds is None else seconds - (time.monotonic() - asked)
+        limit = asyncio.timeout(_less(tool.limits.seconds, seconds))
         outcome = await within(limit, tool.run(given))
     except (ToolRefused, *_OF_RUN):
         raise
@@ -94,21 +96,6 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Red
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
     return ToolOutcome(result, redact.inside(_journalable(outcome.note)), mark=mark)
-
-
-async def _begun(tool: ToolDefinition, seconds: float | None) -> asyncio.Timeout:
-    """How long a call may take from now on. What it waited for before it could begin is not its own time.
-
-    Raises:
-        ToolBusyError: it cannot begin.
-        ToolExecutionError: it never will.
-    """
-    most = _less(tool.limits.seconds, seconds)
-    if tool.waits:
-        asked = time.monotonic()
-        await tool.ready(most)
-        most = most if seconds is None else _less(tool.limits.seconds, seconds - (time.monotonic() - asked))
-    return asyncio.timeout(most)
 
 
 def _less(one: float | None, other: float | None) -> float | None:

@@ -23,6 +23,9 @@ from transom.tools.files import discover, file_type, fits, real_path, under
 
 MOST_LINES = 200
 MOST_CONTEXT = 50
+_FILES = 20  # a listing names at most
+_MATCHES = 3  # a keyword
+_CHARACTERS = 2_000  # of one match with the lines around it, and of one line
 
 
 @dataclass(frozen=True)
@@ -34,19 +37,12 @@ class FileLimits:
         total_bytes: of all content together, that of searches included.
         header_lines: of a header where the call does not say.
         discovery_first: whether only files that a result has named can be read.
-        files_per_listing, matches_per_keyword: what one call returns at most.
-        snippet_characters: the length of one match with the lines around it.
-        line_characters: what is longer is cut.
     """
 
     lines_per_call: int = MOST_LINES
     total_bytes: int = 102_400
     header_lines: int = 100
     discovery_first: bool = True
-    files_per_listing: int = 20
-    matches_per_keyword: int = 3
-    snippet_characters: int = 2_000
-    line_characters: int = 2_000
 
 
 class FileSession:
@@ -55,14 +51,12 @@ class FileSession:
     Args:
         places: where.
         limits: how much.
-        discovered: files that the role has been shown the names of already.
     """
 
-    def __init__(self, places: Places, limits: FileLimits | None = None, *, discovered: Sequence[Path] = ()) -> None:
+    def __init__(self, places: Places, limits: FileLimits | None = None) -> None:
         self._places = places
         self._limits = limits or FileLimits()
         self._catalogue = Catalogue(places, discovery_first=self._limits.discovery_first)
-        self._catalogue.learn(self._catalogue.names(discovered), {})
         self._spent = 0
         self._turn = asyncio.Lock()  # calls of one reply wait for each other, in their order: they share the limits
 
@@ -103,7 +97,7 @@ class FileSession:
 
     def _list(self, arguments: Arguments) -> ToolReturn:
         catalogue, within = self._catalogue, str(arguments["search_root"])
-        most = min(_int(arguments, "max_files"), self._limits.files_per_listing)
+        most = min(_int(arguments, "max_files"), _FILES)
         patterns = [catalogue.pattern(pattern) for pattern in _texts(arguments, "patterns")]
         folders = catalogue.folders(within)
         own = [path for path in self._places.own if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)]
@@ -111,14 +105,10 @@ class FileSession:
         found = discover(first, self._places.roots, patterns, most=most, inside=folders)
         new = catalogue.names(file.path for file in found.files)
         fresh = {path: name for name, path in new.items()}
-        files: list[Json] = [
-            {
-                "path": fresh.get(real_path(file.path)) or catalogue.name_of(file.path),
-                "size": file.size,
-                "type": file.type,
-            }
-            for file in found.files
-        ]
+        files: list[Json] = []
+        for file in found.files:
+            name = fresh.get(real_path(file.path)) or catalogue.name_of(file.path)
+            files.append({"path": name, "size": file.size, "type": file.type})
         content: Json = {"files": files, "total_found": found.total_found, "truncated": found.truncated}
         return ToolReturn(content, _note(0, new))
 
@@ -143,8 +133,8 @@ class FileSession:
             path,
             _texts(arguments, "keywords"),
             context=min(_int(arguments, "context_lines"), MOST_CONTEXT),
-            most=min(_int(arguments, "max_matches_per_keyword"), self._limits.matches_per_keyword),
-            characters=self._limits.snippet_characters,
+            most=min(_int(arguments, "max_matches_per_keyword"), _MATCHES),
+            characters=_CHARACTERS,
         )
         kept, spent = self._affordable(matches)
         rows: list[Json] = [
@@ -180,7 +170,7 @@ class FileSession:
 
     def _cut_out(self, path: Path, first: int, last: int) -> Slice:
         left = self._limits.total_bytes - self._spent
-        part = cut_out(path, first, last, most_bytes=left, line_characters=self._limits.line_characters)
+        part = cut_out(path, first, last, most_bytes=left, line_characters=_CHARACTERS)
         if not part.lines and not part.whole:
             raise self._quota()
         return part
@@ -210,7 +200,7 @@ class FileSession:
         rows: list[Json] = []
         known: dict[str, Path] = {}
         written: dict[str, str] = {}
-        for word, file in list(found.items())[: self._limits.files_per_listing]:
+        for word, file in list(found.items())[:_FILES]:
             name = fresh.get(file) or self._catalogue.name_of(file)
             row: Json = {"written": word, "path": name, "size": file.stat().st_size, "type": file_type(file)}
             cost = len(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass"))

@@ -15,7 +15,7 @@ from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
 from transom.llm.turns import EGRESS, TRUST, Egress, Trust, check_marks
 from transom.tools.schema import Check
-from transom.tools.threads import THREADS
+from transom.tools.threads import in_thread
 
 Arguments: TypeAlias = dict[str, Json]
 Effect = Literal["pure", "idempotent", "once", "unknown"]
@@ -86,6 +86,9 @@ class ToolDefinition:
         egress: of what it yields.
         of_run: whether the handler is a part of the run: it looks at the time itself, and what it raises beside
             `ToolRefused` is no failure of a tool. The message ends with that; the call is carried out when it goes on.
+        ready: is awaited before a call begins. What it takes is not the tool's own time; what it raises is a call that
+            was not carried out.
+        foreign: whether a server fills in defaults and checks the arguments itself.
     """
 
     name: str
@@ -100,6 +103,8 @@ class ToolDefinition:
     trust: Trust = "untrusted"
     egress: Egress = "any"
     of_run: bool = False
+    ready: Callable[[], Awaitable[None]] | None = None
+    foreign: bool = False
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -113,35 +118,22 @@ class ToolDefinition:
         Raises:
             ToolError: they cannot be checked.
         """
-        return Check(self.parameters, self.name)
+        return Check(self.parameters, self.name, foreign=self.foreign)
 
     @cached_property
     def defaults(self) -> Arguments:
         """What arguments are where a call does not give them."""
         properties = self.parameters.get("properties")
-        found = properties.items() if isinstance(properties, dict) else ()
+        found = properties.items() if isinstance(properties, dict) and not self.foreign else ()
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
-    @cached_property
-    def waits(self) -> bool:
-        """Whether it has to be `ready` before it is run."""
-        return self.plain
-
-    async def ready(self, seconds: float | None) -> None:
-        """Wait until a call can begin, for so long at most: one of a plain handler takes a place in `THREADS`.
-
-        Raises:
-            ToolBusyError: it cannot, within that time.
-        """
-        await THREADS.place(seconds)
-
     async def run(self, arguments: Arguments) -> ToolReturn:
-        """Carry it out, whatever kind of function the handler is; where it `waits` it is `ready`."""
+        """Carry it out, whatever kind of function the handler is."""
         found: Any
         if not self.plain:
             found = await cast("Awaitable[Any]", self.handler(arguments))
         else:
-            found = await THREADS.run(partial(_in_thread, self.handler, arguments))
+            found = await in_thread(partial(self.handler, arguments))
             if inspect.isawaitable(found):
                 found = await found
         return found if isinstance(found, ToolReturn) else ToolReturn(found)
@@ -160,11 +152,7 @@ def check_definition(tool: ToolDefinition) -> None:
         ToolError: naming the field.
     """
     _ = tool.check
-    allowed: dict[str, tuple[object, ...]] = {
-        "effect": get_args(Effect),
-        "trust": TRUST,
-        "egress": EGRESS,
-    }
+    allowed: dict[str, tuple[object, ...]] = {"effect": get_args(Effect), "trust": TRUST, "egress": EGRESS}
     for field_name, values in allowed.items():
         if getattr(tool, field_name) not in values:
             what = f"its {field_name} is {getattr(tool, field_name)!r}"
@@ -182,14 +170,6 @@ def check_definition(tool: ToolDefinition) -> None:
 
 def _limits(most: object) -> bool:
     return most is None or (isinstance(most, int | float) and not isinstance(most, bool) and most > 0)
-
-
-def _in_thread(handler: Handler, arguments: Arguments) -> object:
-    """What ends a loop or a program elsewhere is here a tool that failed; a StopIteration would never be heard of."""
-    try:
-        return handler(arguments)
-    except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:
-        raise RuntimeError(f"{type(error).__name__} {error}".strip()) from error
 
 
 @dataclass(frozen=True)

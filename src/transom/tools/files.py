@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -275,12 +275,3 @@ class Viewer:
         if blank:
             self.broken[path] = "is empty"
         return count, sorted({**around, **header}.items())
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The whole lines of a text file, see `TextLines`.
-
-    Raises:
-        InputError: it cannot be read, or its compressed stream is cut short or damaged.
-    """
-    yield from TextLines(path)

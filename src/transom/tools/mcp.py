@@ -6,31 +6,86 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, get_args
+from urllib.parse import parse_qsl, urlsplit
 
 from transom.canonical import Json, digest
-from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.errors import InputError, ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
-from transom.tools.definition import Arguments, Effect, ToolDefinition
-from transom.tools.mcp_address import McpAddress
-from transom.tools.mcp_connection import Connection, Unanswered, first
-from transom.tools.mcp_terms import ToolTerms
-from transom.tools.schema import AT_THE_TOP, UncheckedSchema
+from transom.telemetry.address import checked, secret_parts, shown
+from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
+from transom.tools.mcp_connection import Connection, Server, Unanswered, first
+from transom.tools.schema import AT_THE_TOP
 
+_URLS = ("http://", "https://")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
 _MOST_PAGES = 100
-_AGAIN = "the next call of its tools starts it again"
-_ASKED_NOTHING = f"nothing was asked of it; {_AGAIN}"
-_OTHERWISE = "try other arguments, or go on without it"
-_CLOSED = "go on without it"
-_ASKS = "do not make the same call again before a person has said whether it was"
-_REPEATS = "the same call may be made again"
-_CHECK = "check before you call it again"
+_ASKED_NOTHING = "nothing was asked of it; the next call of its tools starts it again"
+_REPEATED: Mapping[Effect, str] = {
+    "once": "do not make the same call again before a person has said whether it was",
+    "unknown": "check before you call it again",
+}
+
+
+@dataclass(frozen=True)
+class ToolTerms:
+    """What holds for the tools of a server: for all of them, or by their names as the server has them.
+
+    Attributes:
+        only: those that are taken; all where None.
+        limits: of each of them.
+        effect: what a repetition does; what the server says of it where a tool is not named here.
+        needs_approval: those of which a person has to approve each call; True for all.
+        trust: of what they yield.
+        egress: `local` where what they yield must not reach a remote provider.
+
+    Raises:
+        InputError: a mark or an effect that there is not.
+    """
+
+    only: Collection[str] | None = None
+    limits: ToolLimits = field(default_factory=ToolLimits)
+    effect: Effect | Mapping[str, Effect] | None = None
+    needs_approval: bool | Collection[str] = False
+    trust: Trust = "untrusted"
+    egress: Egress = "any"
+
+    def __post_init__(self) -> None:
+        check_marks("ToolTerms", trust=self.trust, egress=self.egress)
+        for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
+            if effect is not None and effect not in get_args(Effect):
+                hint = f"say {' or '.join(map(repr, get_args(Effect)))}"
+                raise InputError(f"an effect is {effect!r:.80}", where="ToolTerms", hint=hint)
+
+    def takes(self, tool: str) -> bool:
+        """Whether it is one of those that are taken."""
+        return self.only is None or tool in _names(self.only)
+
+    def approves(self, tool: str) -> bool:
+        """Whether a person has to approve its calls."""
+        return self.needs_approval is True or tool in _names(self.needs_approval)
+
+    def effect_of(self, tool: str) -> Effect | None:
+        """None where only the server says."""
+        return self.effect.get(tool) if isinstance(self.effect, Mapping) else self.effect
+
+    def check_named(self, there: Collection[str], where: str) -> None:
+        """A name that is misspelled would leave a tool without what is asked for it.
+
+        Raises:
+            ToolError: the server has no tool of that name.
+        """
+        effects = self.effect.keys() if isinstance(self.effect, Mapping) else ()
+        named = {"only": _names(self.only), "effect": effects, "needs_approval": _names(self.needs_approval)}
+        for what, names in named.items():
+            if missing := [name for name in names if name not in there]:
+                said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
+                raise ToolError(said, where=where, hint=f"it has {', '.join(there) or 'none'}")
 
 
 class McpServer:
@@ -63,44 +118,44 @@ class McpServer:
         environ: Mapping[str, str] | None = None,
         seconds: float = 30.0,
     ) -> None:
-        self._address = McpAddress.of(server, headers or {}, environ or {})
+        self._server = _checked(server)
+        self._headers, self._environ = dict(headers or {}), dict(environ or {})
+        _check_headers(self._server, self._headers)
         self._terms = terms or ToolTerms()
         self._prefix = prefix
         self._seconds = seconds
-        self._redact = Redactor({**os.environ, **self._address.environ}, self._address.secrets)
+        self._redact = Redactor({**os.environ, **self._environ}, _secrets(self._server, self._headers))
         self._connection: Connection
         self.tools: tuple[ToolDefinition, ...] = ()
 
     @property
     def name(self) -> str:
         """As it is called in errors."""
-        return self._redact(self._address.name)
+        return self._redact(self._server if isinstance(self._server, str) else " ".join(self._server))
 
     async def __aenter__(self) -> Self:
         """Connect, and ask for its tools.
 
         Raises:
-            ToolError: the extra is missing, the server cannot be reached, does not answer as one or not in time, or has
-                a tool that cannot be one here.
+            ToolError: the extra is missing; the server cannot be reached, or does not answer as one, or not in time; it
+                has no tool of a name that its terms have.
         """
         try:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
         except ImportError as error:
             raise ToolError("tools of MCP servers need the extra mcp", hint=install_hint("mcp")) from error
-        self._connection = Connection(self._address.client, self._seconds, remote=self._address.remote)
+        self._connection = Connection(self._server, self._headers, self._environ, self._seconds)
         try:
-            self.tools = self._tools(await self._connection.ask(self._listed))
-        except ToolError:
+            found = await self._connection.ask(self._listed)
+            self._terms.check_named([one.name for one in found], self.name)
+            self.tools = tuple(self._tool(one) for one in found if self._terms.takes(one.name))
+        except BaseException as error:
             await self._connection.close()
-            raise
-        except Exception as error:
-            await self._connection.close()
+            if isinstance(error, ToolError) or not isinstance(error, Exception):
+                raise
             late = isinstance(first(error), TimeoutError)
             said = f"it did not name its tools within {self._seconds:g} s" if late else self._said(error)
             raise ToolError(f"the MCP server cannot be used: {said}", where=self.name) from error
-        except BaseException:
-            await self._connection.close()
-            raise
         return self
 
     async def __aexit__(
@@ -115,60 +170,22 @@ class McpServer:
             ConnectionError: its pages come to no end.
         """
         found: list[Any] = []
-        cursors: list[str | None] = [None]
+        cursor: str | None = None
         async with asyncio.timeout(self._seconds):
-            while len(cursors) <= _MOST_PAGES:
-                page = await client.list_tools(cursor=cursors[-1])
+            for _ in range(_MOST_PAGES):
+                page = await client.list_tools(cursor=cursor)
                 found += page.tools
-                if page.next_cursor is None:
+                cursor = page.next_cursor
+                if cursor is None:
                     return found
-                if page.next_cursor in cursors:
-                    raise ConnectionError(f"its list of tools goes round: page {page.next_cursor!r} comes twice")
-                cursors.append(page.next_cursor)
         raise ConnectionError(f"its list of tools has more than {_MOST_PAGES} pages")
-
-    def _tools(self, found: Sequence[Any]) -> tuple[ToolDefinition, ...]:
-        """Tools of ours.
-
-        Raises:
-            ToolError: one cannot be one, two of them would have one name, or there is none of a name that was given.
-        """
-        self._check_named([one.name for one in found])
-        tools: dict[str, tuple[str, ToolDefinition]] = {}
-        for one in [one for one in found if self._terms.takes(one.name)]:
-            tool = self._tool(one)
-            if not tool.name:
-                hint = "take the others: ToolTerms(only={'NAME', ...})"
-                raise ToolError("one of its tools has no name", where=self.name, hint=hint)
-            if tool.name in tools:
-                what = f"its tools {tools[tool.name][0]!r} and {one.name!r} would both be called {tool.name!r}"
-                raise ToolError(what, where=self.name, hint="take one of them: ToolTerms(only={'NAME', ...})")
-            try:
-                _ = tool.check
-            except ToolError as error:
-                what = f"its tool {one.name!r} cannot be used: {error.what}"
-                raise ToolError(what, where=self.name, hint="take the others: ToolTerms(only={'NAME', ...})") from error
-            tools[tool.name] = one.name, tool
-        return tuple(tool for _, tool in tools.values())
-
-    def _check_named(self, there: Collection[str]) -> None:
-        """A name that is misspelled would leave a tool without what is asked for it.
-
-        Raises:
-            ToolError: the server has no tool of that name.
-        """
-        for what, names in self._terms.named.items():
-            if missing := [name for name in names if name not in there]:
-                said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
-                raise ToolError(said, where=self.name, hint=f"it has {', '.join(there) or 'none'}")
 
     def _tool(self, tool: Any) -> ToolDefinition:
         told: Any = self._redact.inside(tool.input_schema)
         schema, more = _shown(told)
         terms = self._terms
         effect = terms.effect_of(tool.name) or _effect(tool.annotations)
-        reads = tool.annotations is not None and bool(tool.annotations.read_only_hint)
-        return _ServerTool(
+        return ToolDefinition(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
             schema,
@@ -176,10 +193,11 @@ class McpServer:
             effect,
             terms.limits,
             needs_approval=terms.approves(tool.name),
-            fresh=reads or terms.repeats(tool.name),
+            fresh=True,
             trust=terms.trust,
             egress=terms.egress,
-            there=self._ready,
+            ready=self._ready,
+            foreign=True,
         )
 
     async def _ready(self) -> None:
@@ -198,9 +216,12 @@ class McpServer:
             try:
                 result = await self._connection.ask(lambda client: client.call_tool(name, arguments))
             except Unanswered as lost:
-                raise self._in_doubt(lost, effect) from lost
+                again = _REPEATED.get(effect, "the same call may be made again")
+                hint = f"what was asked may be done or not; {again}"
+                raise ToolInDoubtError(f"the MCP server failed: {self._said(lost)}", hint=hint) from lost
             except Exception as error:
-                raise self._failed(error, _ASKED_NOTHING if isinstance(error, OSError) else _OTHERWISE) from error
+                hint = _ASKED_NOTHING if isinstance(error, OSError) else "try other arguments, or go on without it"
+                raise self._failed(error, hint) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
@@ -209,19 +230,60 @@ class McpServer:
         return run
 
     def _failed(self, error: Exception, hint: str) -> ToolExecutionError:
-        return ToolExecutionError(self._what(error), hint=_CLOSED if self._connection.closed else hint)
-
-    def _in_doubt(self, error: BaseException, effect: Effect) -> ToolInDoubtError:
-        again = _ASKS if effect == "once" else _CHECK if effect == "unknown" else _REPEATS
-        return ToolInDoubtError(self._what(error), hint=f"what was asked may be done or not; {again}")
-
-    def _what(self, error: BaseException) -> str:
-        return f"the MCP server failed: {self._said(error)}"
+        hint = "go on without it" if self._connection.closed else hint
+        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint)
 
     def _said(self, error: BaseException) -> str:
         """What broke, in a line."""
         leaf = first(error)
         return self._redact(f"{type(leaf).__name__}: {leaf}").partition("\n")[0][:500].removesuffix(": ")
+
+
+def _checked(server: object) -> Server:
+    """A URL or a command.
+
+    Raises:
+        ToolError: it is neither.
+    """
+    if isinstance(server, str):
+        try:
+            checked(server)
+        except ValueError as error:
+            what = f"{shown(server)!r} is no URL of an MCP server: {error}"
+            hint = "say http://HOST:PORT/PATH or https://HOST/PATH, or give a command as a list"
+            raise ToolError(what, hint=hint) from None
+        return server
+    words = tuple(server) if isinstance(server, Sequence) else ()
+    if not words or not all(isinstance(word, str) and word for word in words) or words[0].startswith(_URLS):
+        what = f"{server!r} is no command of an MCP server"
+        raise ToolError(what, hint="give a command and its arguments as a list, or a URL by itself")
+    return words
+
+
+def _check_headers(server: Server, headers: Mapping[str, object]) -> None:
+    """Whether they are headers, and for a URL; a value is not told."""
+    if headers and not isinstance(server, str):
+        raise ToolError("a command is sent no headers", where=server[0], hint="give it variables: environ={...}")
+    for name, value in headers.items():
+        text = f"{name}{value}" if isinstance(value, str) else ""
+        if not text.isascii() or not text.isprintable() or not text:
+            hint = "a header is plain text in one line; is its variable set, and without a line end?"
+            raise ToolError(f"the value of {name} is none of a header", where="headers", hint=hint)
+
+
+def _secrets(server: Server, headers: Mapping[str, str]) -> list[str]:
+    """What the server alone is told: values of headers, without a scheme such as `Bearer` too, and of its URL."""
+    found = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
+    if isinstance(server, str):
+        found += [*secret_parts(server), *(value for _, value in parse_qsl(urlsplit(server).query))]
+    return found
+
+
+def _names(given: bool | Collection[str] | None) -> Collection[str]:
+    """Names that somebody gave; one by itself is a text."""
+    if given is None or isinstance(given, bool):
+        return ()
+    return {given} if isinstance(given, str) else given
 
 
 def _named(whole: str) -> str:
@@ -253,25 +315,3 @@ def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:
     if kept.keys() >= schema.keys():
         return kept, ""
     return kept, f"\nIts parameters in full: {json.dumps(schema, ensure_ascii=False)}"
-
-
-@dataclass(frozen=True)
-class _ServerTool(ToolDefinition):
-    """A tool whose server fills in defaults, and checks the arguments."""
-
-    there: Callable[[], Awaitable[None]] = field(kw_only=True)
-
-    @cached_property
-    def waits(self) -> bool:
-        return True
-
-    async def ready(self, seconds: float | None) -> None:  # noqa: ARG002  it has seconds of its own
-        await self.there()
-
-    @cached_property
-    def check(self) -> UncheckedSchema:
-        return UncheckedSchema(self.parameters, self.name)
-
-    @cached_property
-    def defaults(self) -> Arguments:
-        return {}

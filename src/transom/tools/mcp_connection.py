@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, TypeAlias, TypeVar
+
+from transom.llm.proxies import proxy_of, transport
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Any], Awaitable[T]]
 """What is asked of a client."""
+Server: TypeAlias = str | tuple[str, ...]
+"""A URL, or a command with its arguments."""
 
 _GOODBYE = 15.0  # seconds that a server may take to end; the library ends its process before that
+_SECONDS = 30.0  # to connect and to send, as the library's own clients have it
+_SILENCE = 300.0  # seconds between two pieces of a stream
 
 
 class Unanswered(Exception):
@@ -21,15 +28,17 @@ class Connection:
     """A connection, opened when something is asked and nobody is there.
 
     Args:
-        make: a client of the library that is not entered yet.
+        server: where it is.
+        headers: of each request to a URL.
+        environ: variables of a command.
         seconds: to connect in.
-        remote: whether a session of the server's may be gone while the connection stands, as over HTTP.
     """
 
-    def __init__(self, make: Callable[[], Any], seconds: float, *, remote: bool = False) -> None:
-        self._make = make
+    def __init__(self, server: Server, headers: Mapping[str, str], environ: Mapping[str, str], seconds: float) -> None:
+        self._server = server
+        self._headers = dict(headers)
+        self._environ = dict(environ)
         self._seconds = seconds
-        self._remote = remote
         self._client: Any = None
         self._task: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
@@ -87,7 +96,8 @@ class Connection:
         except Exception as error:
             if _is_refusal(error):
                 raise
-            if self._client is client and (self._remote or not _is_answer(error)):
+            # Over HTTP a session may be gone while the connection stands.
+            if self._client is client and (isinstance(self._server, str) or not _is_answer(error)):
                 self._client = None  # the next call connects anew
             raise Unanswered from error
         finally:
@@ -115,9 +125,31 @@ class Connection:
 
     async def _live(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
         """The connection, in a task of its own: when it breaks, the library cancels the task that opened it."""
-        async with self._make() as client:
+        import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  an extra
+
+        if isinstance(self._server, str):
+            place: Any = _over_http(self._server, self._headers)
+        else:
+            command, *arguments = self._server
+            place = mcp.StdioServerParameters(command=command, args=arguments, env=self._environ or None)
+        async with mcp.Client(place, cache=None) as client:
             ready.set_result(client)
             await leave.wait()
+
+
+@asynccontextmanager
+async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+    """A connection that shows these headers. The library follows no redirect to another server with them."""
+    import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+    from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
+
+    client = httpx2.AsyncClient(
+        headers=headers,
+        timeout=httpx2.Timeout(_SECONDS, read=_SILENCE),
+        transport=transport(httpx2, proxy_of(url)),
+    )
+    async with client, streamable_http_client(url, http_client=client) as streams:
+        yield streams
 
 
 def first(error: BaseException | None) -> BaseException | None:

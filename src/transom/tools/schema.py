@@ -1,10 +1,9 @@
-"""Arguments of tools held against JSON Schema (2020-12). Nothing is fetched for it, and it comes to an end."""
+"""Arguments of tools held against JSON Schema (2020-12). Nothing is fetched for it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -16,17 +15,9 @@ from transom.tools.complaints import complaints_of
 
 MOST_COMPLAINTS = 5
 _LONGEST = 65_536  # characters of a schema; it stands in every window
-_MOST_REFERENCES = 10_000  # followed for one call
 AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-_LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
-_SINGLE = (
-    *("items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-)
+_VALUES = ("enum", "const", "default", "examples")  # hold values and no schemas
 _PLAIN = {"object": dict, "array": list, "string": str, "integer": int, "number": float, "boolean": bool}
-
-_followed: ContextVar[int] = ContextVar("references that were followed for one call")
 
 
 class Check:
@@ -35,13 +26,15 @@ class Check:
     Args:
         schema: must describe an object. `$ref`s lead to a place in it (`#/...`); `format` is a remark.
         where: the tool, for the message.
+        foreign: whether a server checks the arguments itself. Nothing is held against the schema then: an expression
+            in it that is slow on purpose would hold up the whole program.
 
     Raises:
         ToolError: naming what is wrong with the schema, and where in it.
     """
 
-    def __init__(self, schema: object, where: str) -> None:
-        self._validator, self._refers = _made(_text(schema, where), where)
+    def __init__(self, schema: object, where: str, *, foreign: bool = False) -> None:
+        self._validator = _made(_text(schema, where), where, foreign)
 
     def complaints(self, value: Json) -> list[str]:
         """What is wrong with arguments, at five places at most; [] where nothing is.
@@ -49,33 +42,14 @@ class Check:
         Raises:
             InvalidArgumentsError: they cannot be checked.
         """
-        if self._refers:
-            _followed.set(0)
+        if self._validator is None:
+            return []
         try:
             found = list(islice(self._validator.iter_errors(value), MOST_COMPLAINTS))
             return list(dict.fromkeys(one for error in found for one in complaints_of(error))) if found else found
         except (RecursionError, ArithmeticError, ValueError) as error:  # sizes of numbers beyond those of Python
             what = "the arguments are nested too deeply, or hold a number that is too large"
             raise InvalidArgumentsError(what, hint="give less at once, and call it again") from error
-
-
-class UncheckedSchema(Check):
-    """The parameters of a tool whose server checks the arguments itself; its schema is only to be a whole one.
-
-    Raises:
-        ToolError: see `Check`.
-    """
-
-    def __init__(self, schema: object, where: str) -> None:
-        own = _own(_text(schema, where), where)
-        try:
-            _hold_references(own, where)
-        except (AttributeError, TypeError) as error:
-            raise _none(where, "no JSON Schema") from error
-
-    def complaints(self, value: Json) -> list[str]:  # noqa: ARG002  the server's
-        """None: an expression that is slow on purpose would hold up the whole program."""
-        return []
 
 
 def _text(schema: object, where: str) -> str:
@@ -86,12 +60,17 @@ def _text(schema: object, where: str) -> str:
 
 
 @lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
-def _made(text: str, where: str) -> tuple[Any, bool]:
-    """A validator, and whether there are references for it to follow. See `Check`."""
+def _made(text: str, where: str, foreign: bool) -> Any:
+    """A validator; None for a foreign schema. See `Check`."""
+    own = _own(text, where)
+    if foreign:
+        if not isinstance(own.get("properties", {}), dict):
+            raise _none(where, "no JSON Schema")
+        _hold_references(own, where)
+        return None
     from jsonschema import SchemaError  # noqa: PLC0415  only where there is a tool
     from referencing import Registry  # noqa: PLC0415  only where there is a tool
 
-    own = _own(text, where)
     dialect = _dialect()
     try:
         dialect.check_schema(own)
@@ -100,8 +79,8 @@ def _made(text: str, where: str) -> tuple[Any, bool]:
         raise _none(where, f"no JSON Schema: {said[:500]}") from error
     except RecursionError as error:
         raise _none(where, "nested too deeply to be checked") from error
-    refers = _hold_references(own, where)
-    return dialect(own, registry=Registry()), refers  # the library's own registry fetches what is remote
+    _hold_references(own, where)
+    return dialect(own, registry=Registry())  # the library's own registry fetches what is remote
 
 
 def _own(text: str, where: str) -> dict[str, Any]:
@@ -124,20 +103,34 @@ def _own(text: str, where: str) -> dict[str, Any]:
     return own
 
 
-def _hold_references(schema: dict[str, Any], where: str) -> bool:
-    """Whether there are any; each leads to a schema within this one."""
-    parts = dict(_parts_of(schema))
-    refers = False
-    for path, part in parts.items():
-        if path and not {"$schema", "$id"}.isdisjoint(part):
-            raise _none(where, f"of two documents: {_pointer(path)} has a `$schema` or `$id` of its own")
-        for key in ("$ref", "$dynamicRef", "$recursiveRef"):
-            if key in part:
-                refers = True
-                if _led_to(str(part[key])) not in parts:
-                    hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
-                    raise _none(where, f"not whole: {part[key]!r} in {_pointer(path)} is not in it", hint=hint)
-    return refers
+def _hold_references(schema: dict[str, Any], where: str) -> None:
+    """Each reference leads to a place of the schema itself, which is one document."""
+    left: list[tuple[str, Any]] = [("#", schema)]
+    while left:
+        path, part = left.pop()
+        if isinstance(part, list):
+            left += [(f"{path}/{number}", one) for number, one in enumerate(part)]
+        if not isinstance(part, dict):
+            continue
+        named = path.endswith("/properties")
+        left += [(f"{path}/{key}", one) for key, one in part.items() if named or key not in _VALUES]
+        if isinstance(part.get("$schema"), str) or isinstance(part.get("$id"), str):
+            raise _none(where, f"of two documents: {path} has a `$schema` or `$id` of its own")
+        for reference in (part.get("$ref"), part.get("$dynamicRef")):
+            if isinstance(reference, str) and not _leads_within(reference, schema):
+                hint = "put what it refers to into `$defs`, and refer to it as '#/$defs/NAME'"
+                raise _none(where, f"not whole: {reference!r} in {path} is not in it", hint=hint)
+
+
+def _leads_within(reference: str, schema: Any) -> bool:
+    at: Any = schema if reference.partition("/")[0] == "#" else None
+    for step in unquote(reference).split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(at, list):
+            at = dict(enumerate(at)).get(int(name)) if name.isdecimal() else None
+        else:
+            at = at.get(name) if isinstance(at, dict) else None
+    return isinstance(at, dict | bool)
 
 
 def _none(where: str, what: str, hint: str = "see json-schema.org, draft 2020-12") -> ToolError:
@@ -160,15 +153,13 @@ def _ready(node: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _dialect() -> Any:
-    """A validator class of the library, with the few keywords of ours."""
+    """A validator class of the library, with two keywords made quicker."""
     from jsonschema import Draft202012Validator  # noqa: PLC0415  only where there is a tool
     from jsonschema.validators import extend  # noqa: PLC0415  only where there is a tool
 
     theirs: Mapping[str, Any] = Draft202012Validator.VALIDATORS
-    ours: dict[str, Any] = {"properties": _properties, "type": _unless_plain(theirs["type"])}
-    ours |= {key: _counted(theirs[key]) for key in ("$ref", "$dynamicRef")}
     make: Any = extend  # it has no types
-    return make(Draft202012Validator, ours)
+    return make(Draft202012Validator, {"properties": _properties, "type": _unless_plain(theirs["type"])})
 
 
 def _properties(validator: Any, properties: _Properties, instance: Any, schema: Any) -> Iterator[Any]:
@@ -188,17 +179,6 @@ def _properties(validator: Any, properties: _Properties, instance: Any, schema: 
                 yield error
 
 
-def _counted(follow: Any) -> Any:
-    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        followed = _followed.get() + 1
-        _followed.set(followed)
-        if followed > _MOST_REFERENCES:
-            raise RecursionError
-        return follow(validator, value, instance, schema)
-
-    return counted
-
-
 def _unless_plain(follow: Any) -> Any:
     """Most values are of the very type that is named; the library looks that up in a table that is made for more."""
 
@@ -207,29 +187,3 @@ def _unless_plain(follow: Any) -> Any:
         return None if plain else follow(validator, name, instance, schema)
 
     return typed
-
-
-def _parts_of(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """The schema and all schemas in it, each with its place."""
-    left: list[tuple[tuple[str, ...], Any]] = [((), schema)]
-    while left:
-        path, part = left.pop()
-        if isinstance(part, bool):
-            yield path, {}
-        elif isinstance(part, dict):
-            yield path, part
-            left += [((*path, key), part[key]) for key in _SINGLE if key in part]
-            left += [((*path, key, name), one) for key in _NAMED for name, one in part.get(key, {}).items()]
-            left += [((*path, key, str(n)), one) for key in _LISTED for n, one in enumerate(part.get(key, ()))]
-
-
-def _led_to(reference: str) -> tuple[str, ...] | None:
-    """The place that a reference leads to; None for one that is not written as a place of the schema."""
-    if reference != "#" and not reference.startswith("#/"):
-        return None
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in unquote(reference).split("/")[1:])
-
-
-def _pointer(path: tuple[str, ...]) -> str:
-    """How a reference leads there."""
-    return "/".join(("#", *path))

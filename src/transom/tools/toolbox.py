@@ -33,7 +33,7 @@ OWN = {
     "read_slice": "reads parts of what is too long to be shown",
 }
 """Names that the runtime keeps for its own tools, and what those do."""
-_UNCOUNTED = frozenset({"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError", "ToolBusyError"})
+_UNCOUNTED = frozenset({"ToolRefused", "ToolNotFoundError", "InvalidArgumentsError", "ToolQuotaError"})
 
 
 class Toolbox:

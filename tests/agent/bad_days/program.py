@@ -25,16 +25,17 @@ from typing import Any
 
 from tests.llm.conformance.dialects import DIALECTS
 from transom import Agent, Block, CallSettings, Home, Provider, Role, Tier, ToolDefinition, Workspace
+from transom.config.hosted import Retry
 from transom.errors import ProviderError
 from transom.llm.limits import Bucket, Limits, RateLimitStore
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 
 SEAT = Role(
     "t.seat", (Block("role", "You look things up.", Tier.STABLE),), frozenset({"role"}), settings=CallSettings(64)
 )
 PLACE: dict[str, Any] = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
 LOOKS = 5
-PATIENT = RetryPolicy(attempts=4, initial_delay=0.01, max_delay=0.1, max_retry_after=0.1)
+PATIENT = Retry(max_attempts=4, initial_delay=0.01, max_delay=0.1, max_retry_after=0.1)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.agent.stopped.world import Scene, Stop, World
 from transom.agent import Agent, Budget, Home
-from transom.agent.views import Response
+from transom.agent.models import Response
 from transom.errors import ApprovalNeeded, NetworkFailed, Paused, StoreError, TransomError
 from transom.llm import Provider, Reply, Request, ScriptedProvider, UserMessage
 from transom.store import SqliteStore

@@ -15,9 +15,10 @@ from tests.agent.stopped.world import Scene
 from transom.agent import Home, Setup
 from transom.canonical import Json
 from transom.config import Settings
+from transom.config.hosted import Retry
 from transom.context import WindowBudget
 from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
 
@@ -185,7 +186,7 @@ STRUCTURED = Scene(
 STREAMED = replace(
     ONCE,
     name="streamed, each reply broken off once",
-    wrap=lambda provider: RetryingProvider(Halting(provider), RetryPolicy(3, 0.0, jitter=0.0)),
+    wrap=lambda provider: RetryingProvider(Halting(provider), Retry(max_attempts=3, initial_delay=0.0, jitter=0.0)),
     heard=True,
 )
 

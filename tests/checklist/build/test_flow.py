@@ -26,7 +26,7 @@ from transom.checklist.vectors import STANDARD_SOURCE
 from transom.errors import InputError, NeedsModel, NotUnderstood, RunError
 from transom.llm import Chain, Request, ScriptedProvider, render
 from transom.runs import A_PERSON, Run, Table, Workspace, as_langgraph, checkpoints
-from transom.runs.person import give_help, rewind, take_edit
+from transom.runs.walk import give_help, rewind, take_edit
 from transom.sandbox import Limits, Sandbox
 from transom.store import SqliteStore
 
@@ -486,7 +486,6 @@ async def test_a_table_is_checked_and_its_walk_is_bounded(desk: Desk) -> None:
             await walk(run, endless, 0)
         with pytest.raises(RunError, match="leads to 'z'"):
             await walk(run, lost, 0)
-    assert endless.ends == ()
 
 
 def test_emitted_fields_are_read_from_code_that_does_not_parse_as_well() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from transom.checklist.build.inputs import BuildInputs
-from transom.checklist.build.lessons import RECALL, judged, learn
+from transom.checklist.build.lessons import RECALL, learn, named_in
 from transom.checklist.build.state import BuildState, Granted, Tried
 from transom.checklist.results import BuildResult
 from transom.gates import Finding
@@ -95,15 +95,10 @@ def test_a_value_that_no_role_may_see_is_not_learned(book: Playbook, tmp_path: P
 
 
 @pytest.mark.parametrize("good", [True, False])
-def test_a_persons_word_counts_once_and_its_reason_is_learned(book: Playbook, tmp_path: Path, good: bool) -> None:
+def test_a_persons_word_counts_once_for_what_the_build_named(book: Playbook, tmp_path: Path, good: bool) -> None:
     replied(tmp_path, "build/parser", "[str-00001]")
     outcome = Outcome(good, "r2", "confirmed abc" if good else "overturned abc", source=Source(by="Ann Lee"))
-    why = "" if good else 'PASS was wrong for "the power": the report was echoed'
-    first: Any = judged(book, tmp_path, outcome, why)
-    again: Any = judged(book, tmp_path, outcome, why)
-    assert (first[0], again[0]) == (["str-00001"], [])
+    first, again = (book.record(outcome, named_in(tmp_path)) for _ in range(2))
+    assert (first, again) == (["str-00001"], [])
     assert counts(book)["str-00001"] == ((1, 0) if good else (0, 1))
     assert counts(book)["str-00002"] == (0, 0), "it was shown and not named"
-    learned = book.get(first[1]) if first[1] else None
-    assert (learned is None) == good
-    assert first[1] == again[1]

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from transom.checklist.run import Verdict
 from transom.cli import session
-from transom.cli.checking import Answer, answer_of
+from transom.cli.answers import Answer
+from transom.cli.checking import answer_of
 from transom.cli.told import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render

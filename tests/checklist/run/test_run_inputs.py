@@ -24,7 +24,7 @@ from transom.errors import InputError
         ({"sta.log": " \n\t\n"}, "is empty"),
         ({"sta.log.gz": gzip.compress(LOG.encode() * 99)[:40]}, "cut short"),
         ({"sta.log": b"\x1f\x8b but no gzip"}, "cut short or damaged"),
-        ({"sta.log/inner": "x"}, "is a folder"),
+        ({"sta.log/.inner": "x"}, "is a folder"),
         ({**DESIGN, "top.spef": None, "top.spef.gz": gzip.compress(SPEF.encode())[:-9]}, "cut short"),
     ],
     ids=["missing", "empty", "blank", "truncated gz", "no gzip", "a folder", "truncated reference"],
@@ -353,3 +353,42 @@ def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Pat
     assert made.checker_sha256 == again.sha256
     with pytest.raises(InputError, match="no checker folder"):
         load_checker(tmp_path / "nowhere")
+
+
+def test_a_glob_a_folder_and_the_home_name_all_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = (
+        "a[1]/x.rpt",
+        "a[1]/y.rpt.gz",
+        "a[1]/x.rpt.gz",
+        "a[1]/.hidden.rpt",
+        "a[1]/deep/z.rpt",
+        "a[1]/s.log",
+        "q*.rpt",
+    )
+    write_files(tmp_path, dict.fromkeys(names, "text\n"))
+    (tmp_path / "a[1]" / "lost.rpt").symlink_to("nowhere")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    roots = Roots({"TOP": tmp_path / "a[1]"}, base=tmp_path)
+
+    def named(written: str) -> list[str]:
+        return [path.relative_to(tmp_path).as_posix() for _, path in roots.spread(written, "item.yaml:3")]
+
+    # A link to nothing is not left out: reading it is an error.
+    listed = ["a[1]/lost.rpt", "a[1]/x.rpt", "a[1]/y.rpt.gz"]
+    assert named("a[1]/*.rpt") == named("${TOP}/*.rpt") == named("~/a[1]/?*.rpt") == listed
+    assert named("**/*.rpt") == sorted([*listed, "a[1]/deep/z.rpt", "q*.rpt"])
+    assert named("a[1]") == ["a[1]/deep/z.rpt", "a[1]/lost.rpt", "a[1]/s.log", "a[1]/x.rpt", "a[1]/y.rpt.gz"]
+    assert named("q*.rpt") == ["q*.rpt"], "a file of that very name"
+    assert (named("empty"), named("none/*.rpt")) == (["empty"], ["none/*.rpt"]), "errors when they are read"
+    with pytest.raises(InputError, match=r"item.yaml:3: the variable \$\{X\} is not defined"):
+        roots.spread("${X}/*", "item.yaml:3")
+
+
+def test_every_file_of_a_glob_is_judged(tmp_path: Path) -> None:
+    """One good file never hides a bad one, nor does one that cannot be read."""
+    write_files(tmp_path, {"in/a.spef": SPEF, "in/b.spef": SPEF.replace('*DATE "2026-01-16"\\n', "")})
+    verdict = run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["in/*.spef"])
+    assert {one.path for one in verdict.inputs} == {"in/a.spef", "in/b.spef"}
+    (tmp_path / "in" / "c.spef").symlink_to("nowhere")
+    assert run(checker(tmp_path, "versions"), tmp_path, {}, inputs=["in/*.spef"]).status == "ERROR"

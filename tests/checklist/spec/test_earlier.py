@@ -80,7 +80,7 @@ def damaged(draw: st.DrawFn, text: str) -> str:
 
 # -- the table
 
-ELSEWHERE = ("configuration", "previous_section", "observed", "retry")
+ELSEWHERE = ("configuration", "similar_items", "previous_section", "observed", "retry")
 
 
 def test_the_table_has_the_rounds_and_their_blocks() -> None:
@@ -90,7 +90,7 @@ def test_the_table_has_the_rounds_and_their_blocks() -> None:
         given = [name for name in ROUND_VIEWS[each.role].dynamic if name not in ELSEWHERE]
         assert list(dict.fromkeys(excerpt.block for excerpt in excerpts)) == given
         used = {tag for excerpt in excerpts for tag in excerpt.of}
-        assert used == set(each.inputs) - {"config", "files"}, "a stage rests on exactly what its round sees"
+        assert used == set(each.inputs) - {"config", "files", "similar"}, "a stage rests on exactly what its round sees"
 
 
 def test_excerpts_of_one_block_follow_one_another() -> None:

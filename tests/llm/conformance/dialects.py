@@ -41,7 +41,7 @@ class Dialect(ABC):
 
     def provider(self, url: str, *, seconds: float, stream: bool, max_body: int = 65_536) -> HostedProvider:
         server = Server(url + self.suffix, "planted-key", seconds=seconds, stream=stream, max_body=max_body)
-        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.service, "m-1"))  # type: ignore[call-arg]  # each vendor's own
+        return HostedProvider(self.vendor(server), "m-1", server, known_model(self.service, "m-1"))
 
     @abstractmethod
     def whole(self, parts: Sequence[Part], stop: str | None = None) -> dict[str, Any]:

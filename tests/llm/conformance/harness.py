@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from tests.llm.conformance.behaviours import Behaviour
 from tests.llm.conformance.dialects import Dialect
 from tests.llm.conformance.server import LocalServer, closed_port
+from transom.config.hosted import Retry
 from transom.errors import ContextOverflow, ProviderError
 from transom.llm import Block, Delta, Reply, Request, Text, Tier, ToolSpec, Window
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 
 LOOK = ToolSpec("look", "Looks at a file.", {"type": "object", "properties": {"at": {"type": "string"}}})
 ASKED = Request("p.seat", Window((Block("role", "You look.", Tier.STABLE), Block("ask", "Look."))), (LOOK,))
-PATIENT = RetryPolicy(attempts=2, initial_delay=0.001, max_retry_after=0.001)
+PATIENT = Retry(max_attempts=2, initial_delay=0.001, max_retry_after=0.001)
 """Twice, so that the number of requests shows what is retried, and that no SDK retries on its own."""
 
 

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI, Part
 from tests.llm.conformance.harness import LOOK, PATIENT
 from tests.llm.conformance.server import LocalServer, Seen, Wire
+from transom.agent import Agent
 from transom.canonical import Json
 from transom.errors import ReplyError, TransomError
-from transom.llm import (
-    AssistantMessage,
-    Block,
-    Chain,
-    Request,
-    Text,
-    Tier,
-    ToolCall,
-    ToolResult,
-    ToolResults,
-    ToolSpec,
-    Window,
-)
+from transom.llm import Chain, Role, Text, ToolCall, ToolSpec
 from transom.llm.retrying import RetryingProvider
-from transom.llm.structured import REPAIR_BLOCK, SCHEMA_BLOCK
+from transom.llm.structured import SCHEMA_BLOCK
+from transom.tools import ToolDefinition
 
 Schema = dict[str, Json]
 COUNT: Schema = {"type": "object", "properties": {"left": {"type": "integer"}}, "required": ["left"]}
@@ -62,6 +52,7 @@ CALL, GOOD, BAD, MADE_UP = (
     Text("seven"),
     Text('{"left": 0}'),
 )
+_REPAIR = "Your last answer cannot be used"
 _REFUSED = {"minimum", "oneOf", "default"}
 """Keywords of these schemas that are in nobody's subset; OpenAI's has the first."""
 
@@ -183,21 +174,21 @@ class ToolReturn:
 
 
 async def ask(server: LocalServer, dialect: Dialect, asking: Asking) -> ToolReturn:
-    """Ask, and do what is called, until there is an answer or none can be had."""
+    """Have an agent ask, and do what is called, until there is an answer or none can be had."""
     server.seen.clear()
     left = iter(asking.says)
     server.answer = lambda wire, seen: _answer(dialect, wire, seen, left)
-    blocks = (Block("role", "You count.", Tier.STABLE), Block("ask", "How many are left?"))
-    request = Request("p.seat", Window(blocks), asking.tools, output=asking.schema)
+    role = Role("p.seat", "You count.", output=asking.schema)
+    tools = [
+        ToolDefinition(one.name, one.description, one.parameters, lambda arguments: "7 left", effect="pure")
+        for one in asking.tools
+    ]
     inner = dialect.provider(server.url, seconds=5, stream=False)
     chain = Chain((RetryingProvider(inner, PATIENT),))
     text, error = "", None
     try:
-        while (reply := await chain.complete(request)).calls:
-            results = ToolResults(tuple(ToolResult(call.id, call.name, "7 left") for call in reply.calls))
-            turns = (*request.window.turns, AssistantMessage(reply.parts), results)
-            request = replace(request, window=replace(request.window, turns=turns))
-        text = reply.text
+        async with Agent(role, provider=chain, tools=tools) as agent:
+            text = (await agent.send("How many are left?")).text
     except TransomError as caught:
         error = caught
     finally:
@@ -263,7 +254,9 @@ def _told(dialect: Dialect, body: Any) -> str:
     told = [*(["strict" if strict and isinstance(dialect, OpenAI) else "schema"] if schema else [])]
     told += ["words"] if words else []
     told += ["tools"] if body.get("tools") else []
-    return " ".join([*told, *(["repair"] if f"<{REPAIR_BLOCK}>" in text else [])])
+    said = [at for at, one in enumerate(body["messages"]) if one["role"] == "assistant"]
+    asked = json.dumps(body["messages"][said[-1] + 1 :]) if said else ""
+    return " ".join([*told, *(["repair"] if _REPAIR in asked else [])])
 
 
 def faults(outcome: ToolReturn, dialect: Dialect, asking: Asking) -> list[str]:

@@ -25,7 +25,7 @@ from transom.checklist.build.artifacts import ATOM_A, CHECKER
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, SPEC_FILE
 from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.lessons import learn, recall
+from transom.checklist.build.lessons import RECALL, learn
 from transom.checklist.build.sight import Sight, look
 from transom.checklist.build.state import BuildState, Granted, Tried, told
 from transom.checklist.build.trying import Bench
@@ -34,7 +34,7 @@ from transom.checklist.results import BuildRecord, BuildResult, FindingRow, Gate
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
-from transom.runs.person import hand_over
+from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox
 
 T = TypeVar("T")
@@ -126,7 +126,7 @@ class _Nodes:
 
     async def load_spec(self, state: BuildState) -> BuildState:
         playbook = self.settings.playbook
-        hints = await recall(self.run, playbook, state.inputs.description) if playbook else None
+        hints = await playbook.recall(self.run, RECALL, state.inputs.description) if playbook else None
         return replace(state, sections=inputs_of(state.inputs), hints=hints if hints and hints.value else None)
 
     async def preprocess(self, state: BuildState) -> BuildState:

@@ -1,4 +1,4 @@
-"""What a build takes from the playbook and gives back: insights for its roles, outcomes for those that they named."""
+"""What a build gives back to the playbook: outcomes for the insights that its roles named, and new ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,14 @@ from transom.checklist.build.writing import RESPONSE_FILE, numbered
 from transom.gates import Finding
 from transom.learning import (
     ErrorPatterns,
-    InsightCategory,
     OptimizationOutcome,
-    Outcome,
     Playbook,
     Reflector,
     Source,
     cited_in,
     ids_in,
 )
-from transom.learning.insight import Draft
-from transom.learning.reader import PLAYBOOK_TOKENS
-from transom.runs import Artifact, Run, Stage, text_file
+from transom.runs import Run
 
 DOMAIN = "checklist"
 """The playbook's domain that the insights of builds and verdicts lie in."""
@@ -31,17 +27,6 @@ RECALL = "build/recall"
 _FILE = "playbook.txt"
 _BY = "checklist"
 _PATTERNS = Path(__file__).with_name("gate_errors.yaml")
-
-
-async def recall(run: Run, playbook: Playbook, description: str) -> Artifact[str]:
-    """What the playbook has for an item, as text; asked once, so that a build that is resumed sees the same."""
-
-    async def step(_: Stage, query: str) -> str:
-        # Who answers is not known yet, so what must stay on this machine is left out.
-        blocks = await playbook.snapshot(local=False).blocks(query, PLAYBOOK_TOKENS)
-        return "\n".join(block.text for block in blocks)
-
-    return await run.stage(RECALL, step, description, out=text_file(_FILE))
 
 
 def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
@@ -62,37 +47,20 @@ def learn(run: Run, playbook: Playbook, state: BuildState) -> None:
         # What is wrong with the logic may come of the parser while that is wrong.
         author, wrong = ("parser", of_parser) if of_parser else ("logic", of_logic)
         if wrong:
-            stage, messages = authors[author], told_plainly(wrong)
-            kinds = reflector.patterns.tags_of(messages)
-            playbook.record(
-                Outcome(False, run.id, stage, kinds=kinds, source=Source(by=_BY)), _named(run.folder, stage)
-            )
-            source = Source(run=run.id, stage=stage, by=_BY)
-            reflector.analyze_trial(OptimizationOutcome(None, False, solver_errors=messages, source=source))
+            source = Source(run.id, authors[author], by=_BY)
+            outcome = OptimizationOutcome(None, False, solver_errors=told_plainly(wrong), source=source)
+            reflector.learn(outcome, _named(run.folder, source.stage))
     for stage in authors.values() if passed else ():
-        playbook.record(Outcome(True, run.id, stage, source=Source(by=_BY)), _named(run.folder, stage))
+        reflector.learn(
+            OptimizationOutcome(None, True, source=Source(run.id, stage, by=_BY)), _named(run.folder, stage)
+        )
     reflector.commit_insights()
 
 
-def judged(playbook: Playbook, build: Path, outcome: Outcome, why: str = "") -> tuple[list[str], str]:
-    """Take in what a person says of a verdict.
-
-    Args:
-        build: the folder of the run that built the checker.
-        outcome: of the verdict; `good` where it is confirmed.
-        why: a sentence on what was wrong, which becomes an insight; "" for none.
-
-    Returns:
-        The ids that it was counted for, and the id of the insight; "" where there is none.
-    """
+def named_in(build: Path) -> list[str]:
+    """The insights that the roles of a build named, each once; `build` is the folder of its run."""
     stages = [path.parent.relative_to(build).as_posix() for path in sorted(build.glob(f"build/*/{RESPONSE_FILE}"))]
-    named = dict.fromkeys(key for stage in stages for key in _named(build, stage))
-    counted = playbook.record(outcome, named)
-    if not why:
-        return counted, ""
-    source = Source(outcome.run, outcome.stage, by=outcome.source.by)
-    draft = Draft(InsightCategory.MISTAKE, why, ("verdict",), source, f"domain/{DOMAIN}")
-    return counted, playbook.add(draft)[0].id
+    return [*dict.fromkeys(key for stage in stages for key in _named(build, stage))]
 
 
 def told_plainly(findings: Sequence[Finding]) -> list[str]:

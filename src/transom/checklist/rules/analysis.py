@@ -92,7 +92,9 @@ def _kind(domain: Domain, items: Sequence[KnownItem], requirements: int | None, 
     if requirements is not None and not any(item.compares for item in items):
         raise NeedsModel([NotUnderstood(f"requirements.value: {requirements}", f"patterns for {domain.title}")])
     if requirements is None and (bare := [item.name for item in items if item.needs_patterns]):
-        raise NeedsModel([NotUnderstood(f"requirements.pattern_items: {bare[0]} is compared with them", "requirements")])
+        raise NeedsModel(
+            [NotUnderstood(f"requirements.pattern_items: {bare[0]} is compared with them", "requirements")]
+        )
     realistic = len(scenarios_for(domain, [item.key for item in items])) >= MIN_SCENARIOS
     if waivers is not None and not realistic:
         raise NeedsModel([NotUnderstood(f"waivers.value: {waivers}", f"waivers for {domain.title}")])

@@ -9,7 +9,7 @@ _EVERYTHING: Final = "none: everything stands in the files themselves"
 _SCENARIOS: Final = (
     ("Everything Holds", "the files are those of a good run", "found", "none is needed"),
     ("Something Is Wrong", "one line says that it does not hold", "missing", "a pattern with that line waives it"),
-    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives that file"),
+    ("Several Files", "several files of this kind are among the inputs", "found", "the name of a file waives it"),
     ("Known Finding", "a finding was looked into and is accepted", "missing", "the text of that finding waives it"),
 )
 _WAIVERS: Final = (

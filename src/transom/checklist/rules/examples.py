@@ -13,7 +13,11 @@ def examples_of(item: PlannedItem) -> list[dict[str, Json]]:
     found: list[dict[str, Json]] = []
     for known in item.known.examples:
         barred = any(name in item.choices for name in known.unless)
-        if barred or known.outcome == "error" or any(item.choices.get(name) != value for name, value in known.when.items()):
+        if (
+            barred
+            or known.outcome == "error"
+            or any(item.choices.get(name) != value for name, value in known.when.items())
+        ):
             continue
         one: dict[str, Json] = {"item": item.id, "outcome": known.outcome, "text": _said(known.text, numbers)}
         if known.fields:

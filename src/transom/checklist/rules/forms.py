@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from transom.checklist.rules.chart import Chain, Choice, Maybe, Node, Number, Often, OneOf, Row, Said, Word
 
@@ -72,6 +73,18 @@ def normal(sentence: str) -> list[str]:
     return _WORD.findall(text)
 
 
+@lru_cache(maxsize=20_000)
+def _words_of(token: str) -> tuple[str, ...]:
+    """`normal` of a template's token; the templates of all domains have few different ones."""
+    return tuple(normal(token))
+
+
+def words_in(template: str) -> frozenset[str]:
+    """The words that stand in a template itself, not in the lists that it names."""
+    tokens = (token for token in _TOKEN.findall(template) if not _NAMED.fullmatch(token))
+    return frozenset(word for token in tokens for word in _words_of(token))
+
+
 class Grammar:
     """Makes recognisers of templates over word lists and things.
 
@@ -94,7 +107,7 @@ class Grammar:
 
     def over(self, lists: WordLists) -> Grammar:
         """This grammar with other elements for these lists."""
-        free = _flat(self.lists["free"])
+        free = flat(self.lists["free"])
         grammar = Grammar({**self.lists, **lists}, dict.fromkeys(self._keys, ()), free, self)
         grammar._own = dict.fromkeys(lists, True)
         return grammar
@@ -130,7 +143,7 @@ class Grammar:
             elif token[0] == "\\":
                 parts.append(Word(token[1]))
             else:
-                parts += map(Word, normal(token))
+                parts += map(Word, _words_of(token))
         last: Node = parts[0] if len(parts) == 1 else Chain(parts)
         return (OneOf([*branches, last]) if branches else last), tokens
 
@@ -153,7 +166,7 @@ class Grammar:
             return self._entities(tail, seen)
         found = self.lists[name]
         if name == "free":
-            word = self._any(_flat(found), seen)
+            word = self._any(flat(found), seen)
             return Chain([word, Often(word)])
         if not isinstance(found, Mapping):
             return self._any(found, seen)
@@ -176,7 +189,7 @@ class Grammar:
         """Whether a list holds, however deep, one that differs from the base's."""
         if name not in self._own:
             self._own[name] = False
-            named = [found for text in _flat(self.lists.get(name, ())) for found in _NAMED.findall(text)]
+            named = [found for text in flat(self.lists.get(name, ())) for found in _NAMED.findall(text)]
             self._own[name] = any(self._depends(part) for head, tail, _ in named for part in (head, tail) if part)
         return self._own[name]
 
@@ -198,7 +211,8 @@ class Form:
                 yield span.end, Match(tuple(key for key in self.keys if key in span.things), tuple(choices))
 
 
-def _flat(found: Sequence[str] | Mapping[str, Sequence[str]]) -> list[str]:
+def flat(found: Sequence[str] | Mapping[str, Sequence[str]]) -> list[str]:
+    """The templates of a word list, of all its keys where it has some."""
     if isinstance(found, Mapping):
         return [template for templates in found.values() for template in templates]
     return list(found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from transom.checklist.rules.forms import Form, Grammar
+from transom.checklist.rules.forms import Form, Grammar, flat, words_in
 from transom.checklist.rules.saying import Common, KnownClaim, SentenceKind
 from transom.checklist.rules.shapes import Domain
 
@@ -38,6 +38,17 @@ class Language:
     def speeches(self) -> tuple[Speech, ...]:
         """Every form that the domain has words for; those that no word list fills are left out."""
         return tuple(speech for speech in self._compiled() if not speech.form.node.dead)
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """Every word of its templates, compiled or not: a sentence with another one cannot be read."""
+        common, domain = self._common, self.domain
+        lists = (*self.grammar.lists.values(), *(words for claim in domain.claims for words in claim.slots().values()))
+        said = (template for form in (*domain.forms, *common.forms) for template in form.say)
+        things = (template for entity in domain.entities for template in entity.words)
+        listed = (template for found in lists for template in flat(found))
+        texts = (*common.frames, *common.leads.values(), *common.tails.values(), *said, *things, *listed)
+        return frozenset(("nor", "or")).union(*map(words_in, texts))
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:

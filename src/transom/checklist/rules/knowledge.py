@@ -23,7 +23,9 @@ from transom.formats.yaml_models import validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
-_SOURCE_REGEXES: Final = frozenset({"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called"})
+_SOURCE_REGEXES: Final = frozenset(
+    {"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called"}
+)
 _RULE_REGEXES: Final = frozenset(
     {
         *("rows", "match", "keys", "from", "to", "head", "row", "above", "until", "join", "goes_on"),

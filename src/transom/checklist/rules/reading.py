@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from transom.checklist.rules.chart import NUMBER, SOFT, Row, is_number
@@ -94,15 +95,27 @@ class _Reader:
 
     def __init__(self, language: Language, knowledge: Knowledge) -> None:
         self.domain = language.domain
+        self._language = language
+        self._file = knowledge.files[language.domain.domain]
+
+    @cached_property
+    def _speeches(self) -> tuple[Speech, ...]:
         try:
-            self._speeches = language.speeches
-            self.vocabulary = language.vocabulary | _JOINTS
+            return self._language.speeches
         except FormError as error:
-            raise InputError(str(error), where=knowledge.files[language.domain.domain]) from error
+            raise InputError(str(error), where=self._file) from error
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Every word of a sentence that can be read."""
+        return (self._language.vocabulary if self._speeches else frozenset()) | _JOINTS
 
     def read(self, sentence: str) -> list[Clause] | None:
         """The clauses of a sentence; None where a word is left over, or where it can be read in two ways."""
         words = normal(sentence)
+        spelled = self._language.spelled | _JOINTS
+        if any(word.isalpha() and word not in spelled for word in words):
+            return None  # nothing of the domain needs to be compiled for that
         if not words or len(words) > MAX_WORDS or any(map(self.foreign, words)):
             return None
         parses = _Clauses(words, self._speeches).parses()

@@ -275,7 +275,6 @@ class Directives(Rule):
     value: Line
 
 
-
 def _kind(told: object) -> str:
     """A rule without a kind is in the language of rows."""
     return str(told.get("kind", "rows") if isinstance(told, dict) else getattr(told, "kind", "rows"))

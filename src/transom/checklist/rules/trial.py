@@ -40,7 +40,11 @@ def problems_of(domain: Domain) -> list[str]:
     for item in domain.items:
         if not item.examples:
             found.append(f"{item.key}: no example")
-        found += [f"{item.key}, example {n}: {why}" for n, one in enumerate(item.examples, 1) if (why := _wrong(domain, item, one))]
+        found += [
+            f"{item.key}, example {n}: {why}"
+            for n, one in enumerate(item.examples, 1)
+            if (why := _wrong(domain, item, one))
+        ]
     return found
 
 
@@ -61,7 +65,9 @@ def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
         return f"it {outcome} and should be {example.outcome}"
     wanted = shown.get("fields")
     fields = wanted if isinstance(wanted, dict) else {}
-    if fields and not any(all(field_of(one["parsed_fields"], name) == value for name, value in fields.items()) for one, _ in read):
+    if fields and not any(
+        all(field_of(one["parsed_fields"], name) == value for name, value in fields.items()) for one, _ in read
+    ):
         return f"no entry has {fields}"
     return ""
 

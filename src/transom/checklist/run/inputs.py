@@ -35,6 +35,11 @@ class Inputs:
     def of(cls, item: Item, roots: Roots) -> Inputs:
         return cls(item.input_files, roots, str(item.path))
 
+    @property
+    def paths(self) -> list[tuple[str, Path]]:
+        """Each file with its name as written; a glob or a folder is as many as it has."""
+        return [one for name in self.names for one in self.roots.spread(name.written, f"{self.where}:{name.line}")]
+
 
 @dataclass(frozen=True)
 class Gathered:
@@ -79,12 +84,8 @@ class _Gatherer:
     async def run(self) -> None:
         if not self.inputs.names:
             self._trouble(None, "input_files is empty: there is nothing to read")
-        paths = [
-            (name.written, self.roots.expand(name.written, f"{self.inputs.where}:{name.line}"))
-            for name in self.inputs.names
-        ]
         found: list[tuple[str, Path]] = []
-        for written, path in paths:
+        for written, path in self.inputs.paths:
             real = _existing(path) or _existing(Path(f"{path}.gz")) or path
             found.append((written, real))
         self._folders = [

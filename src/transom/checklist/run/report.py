@@ -40,9 +40,14 @@ def text_report(verdict: Verdict, style: Style = plain) -> str:
 def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
     """Several verdicts, each in full, and the count of each status at the end."""
     parts = [text_report(verdict, style) for verdict in verdicts.checks]
+    return "\n".join([*parts, f"{summary(verdicts, style)}\n"])
+
+
+def summary(verdicts: Verdicts, style: Style = plain) -> str:
+    """How many there are of each status, in one line."""
     counts = verdicts.summary.model_dump()
-    summary = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
-    return "\n".join([*parts, f"{len(verdicts.checks)} checks: {summary}\n"])
+    told = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
+    return f"{len(verdicts.checks)} checks: {told}"
 
 
 def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
@@ -62,6 +67,7 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     by_word = verdict.entries
     for word in ("violations", "missing", "not wanted"):
         yield from _section(word, by_word[word], lambda one: _violation(one, style))
+    yield from _section("known", verdict.known_items, lambda one: _violation(one, style))
     yield from _section("waived", verdict.waived, lambda one: _waived(one, style))
     if verdict.waiver_comments:
         yield "\nGlobal waiver"
@@ -78,21 +84,28 @@ def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
     yield from _footer(verdict, style)
 
 
-def _headline(verdict: Verdict, style: Style) -> str:
-    kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
-    if verdict.checker_type is None and verdict.status != "ERROR":
-        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
+def headline(verdict: Verdict, style: Style = plain) -> tuple[str, str]:
+    """The status, and what it rests on."""
     by_word = verdict.entries
-    counts = {word: len(by_word[word]) for word in ("holds", "found", "violations", "missing", "not wanted", "waived")}
+    words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
+    counts = {word: len(by_word[word]) for word in words}
     shown = ", ".join(
         f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
         for word, count in counts.items()
         if count
     )
     errors = len(verdict.errors)
-    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown or "0 found"
-    status = f"{verdict.status}, doubted" if verdict.doubted else verdict.status
-    return f"{style(_TONES[verdict.counted_as], status)}  {verdict.item_id}  {tail}{kind}"
+    tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
+    more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
+    return style(_TONES[verdict.counted_as], f"{verdict.status}{more}"), tail
+
+
+def _headline(verdict: Verdict, style: Style) -> str:
+    status, tail = headline(verdict, style)
+    kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
+    if verdict.checker_type is None and verdict.status != "ERROR":
+        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
+    return f"{status}  {verdict.item_id}  {tail or '0 found'}{kind}"
 
 
 def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.canonical import pretty_json
-from transom.checklist.run.report import text_report, text_reports
+from transom.checklist.run.report import headline, text_report, text_reports
 from transom.checklist.run.verdict import CheckedItem, Trouble, Verdict, Verdicts, Violation, WaivedItem, Warned
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import Entry, Line, Page, Part, Section, Table, Tone, context_lines, html_report
 from transom.formats.junit_report import JUnitCase, Result, junit_report
-from transom.formats.sarif_report import SarifResult, SarifRule, sarif_report
+from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_report
 
 Folders: TypeAlias = Sequence[Path]
 """Where the files that a verdict names may lie."""
@@ -27,6 +27,7 @@ _KINDS: dict[str, Tone] = {
     "violations": "bad",
     "missing": "bad",
     "not wanted": "bad",
+    "known": "warn",
     "waived": "warn",
     "holds": "good",
     "found": "good",
@@ -81,7 +82,8 @@ def _case(verdict: Verdict) -> JUnitCase:
     whole = text_report(verdict)
     result = _RESULTS.get(verdict.exit_code, "error")
     headline = " ".join(whole.partition("\n")[0].split())
-    waived = "\n".join(f"waived: {_title(one)}: {one.waiver.reason or 'no reason given'}" for one in verdict.waived)
+    told = [f"known: {_title(one)}" for one in verdict.known_items]
+    told += [f"waived: {_title(one)}: {one.waiver.reason or 'no reason given'}" for one in verdict.waived]
     failed = result != "passed"
     return JUnitCase(
         verdict.item_id,
@@ -90,7 +92,7 @@ def _case(verdict: Verdict) -> JUnitCase:
         headline if failed else "",
         whole if failed else "",
         verdict.seconds or 0.0,
-        waived,
+        "\n".join(told),
     )
 
 
@@ -112,14 +114,16 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
         words = ", ".join(repr(one.text) for one in verdict.needs_model)
         message = f"{verdict.item_id} waits for a person or a model" + (f": not understood: {words}" if words else "")
         yield SarifResult(verdict.item_id, message, "open" if words else "review"), verdict.item_id
-    for one in (*verdict.missing_items, *verdict.extra_items, *verdict.waived):
+    known = set(map(id, verdict.known_items))
+    for one in (*verdict.missing_items, *verdict.extra_items, *verdict.known_items, *verdict.waived):
         rule = f"{verdict.item_id}/{one.id}"
         because = (one.waiver.reason or f"waived by {one.waiver.pattern}") if isinstance(one, WaivedItem) else None
         message = f"{_title(one)}: {one.reason}"
-        yield (
-            SarifResult(rule, message, "fail", one.source_file, one.line_number, one.matched_content, because),
-            one.name,
+        place = (one.source_file, one.line_number, one.matched_content)
+        state: State | None = (
+            None if verdict.baseline is None or because else "unchanged" if id(one) in known else "new"
         )
+        yield SarifResult(rule, message, "fail", *place, because, state), one.name
 
 
 def _csv(document: Verdict | Verdicts, _: Folders) -> bytes:
@@ -173,7 +177,7 @@ def _part(verdict: Verdict, folders: Folders) -> Part:
     whole = text_report(verdict).rstrip("\n").split("\n")
     made = Section("How it was made", whole[-1], closed=True)
     return Part(
-        verdict.item_id, verdict.status, _TONES[verdict.exit_code], " ".join(whole[0].split()), (*sections, made)
+        verdict.item_id, headline(verdict)[0], _TONES[verdict.exit_code], " ".join(whole[0].split()), (*sections, made)
     )
 
 

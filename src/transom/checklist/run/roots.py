@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from glob import escape, glob
 from pathlib import Path
 
 from transom.errors import InputError
+
+MOST_FILES = 1_000
+"""That one entry of `input_files` may name."""
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
@@ -39,17 +43,42 @@ class Roots:
         Raises:
             InputError: a variable is not defined; it is named.
         """
+        return self.base / self._replaced(written, where, str)
 
+    def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
+        """What an entry of `input_files` names: a name and the path of one file, or of all that a glob or a folder has.
+
+        `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain character. A folder
+        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there.
+
+        Raises:
+            InputError: a variable is not defined, or there are too many files.
+        """
+        home = os.path.expanduser(written) if written.startswith("~") else written  # noqa: PTH111  never raises
+        path = self.expand(home, where)
+        found: set[str] = set()
+        if os.path.isdir(path):  # noqa: PTH112  unlike Path.is_dir it never raises
+            found = set(glob(f"{escape(str(path))}/**", recursive=True))  # noqa: PTH207  Path.glob shows hidden files
+        elif re.search(r"[*?]", home) and not os.path.exists(path):  # noqa: PTH110  as above
+            pattern = Path(escape(str(self.base)), self._replaced(home.replace("[", "[[]"), where, escape))
+            found = {*glob(str(pattern), recursive=True), *glob(f"{pattern}.gz", recursive=True)}  # noqa: PTH207  as above
+        named = (name for name in found if not name.endswith(".gz") or name.removesuffix(".gz") not in found)
+        files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
+        if len(files) > MOST_FILES:
+            raise InputError(f"{written} names {len(files)} files, more than {MOST_FILES}", where=where)
+        return [(name, Path(name)) for name in files] or [(written, path)]
+
+    def _replaced(self, written: str, where: str, quoted: Callable[[str], str]) -> str:
         def value(found: re.Match[str]) -> str:
             name = found.group(1)
             root = self.given.get(name, self.defaults.get(name))
             if root is None:
                 raise InputError(f"the variable ${{{name}}} is not defined", where=where, hint=f"add --var {name}=PATH")
-            return str(root)
+            return quoted(str(root))
 
         if "\0" in written:
             raise InputError("a path holds a null character", where=where)
-        return self.base / _VARIABLE.sub(value, written.strip())
+        return _VARIABLE.sub(value, written.strip())
 
     def folders(self) -> list[Path]:
         """All roots that exist, the given ones first."""

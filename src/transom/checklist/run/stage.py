@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transom.checklist.item import Item
+from transom.checklist.run.audit import audit_waivers
 from transom.checklist.run.check import check_files
 from transom.checklist.run.inputs import Inputs
 from transom.checklist.run.loading import LoadedChecker
@@ -48,7 +49,10 @@ async def judge(
 
     async def step(stage: Stage, *_: object) -> Verdict:
         del stage
-        return await check_files(checker, item, inputs, runner, occasion.as_of, fail_on_unused=occasion.fail_on_unused)
+        unused = occasion.fail_on_unused
+        verdict = await check_files(checker, item, inputs, runner, occasion.as_of, fail_on_unused=unused)
+        audit_waivers(run.workspace.root, verdict, run.id)
+        return verdict
 
     declared = [checker.sha256, item.sha256 if item else None, [name.written for name in inputs.names], occasion.as_of]
     out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)

@@ -129,6 +129,14 @@ class NotUnderstoodWords(Shape):
     where: str
 
 
+class Compared(Shape):
+    """How a verdict compares with an earlier one of its item: findings that are new, known, and gone since."""
+
+    new: int
+    known: int
+    gone: int
+
+
 class Doubt(Shape):
     """What a gate of the build could not see proven of the checker."""
 
@@ -185,8 +193,9 @@ class Verdict(Shape):
     """One check's outcome.
 
     Where the gates left a doubt of the checker that no person took, `doubted` says which: the status is what was found,
-    and waits for a person all the same. `run_id`, `seconds` and `applied_at` belong to the printed form alone, so that
-    equal inputs give equal files.
+    and waits for a person all the same. With a `baseline` the `known_items` are violations that stood in the earlier
+    result, too: the status stays what it is, and the exit code counts only what is new. `run_id`, `seconds` and
+    `applied_at` belong to the printed form alone, so that equal inputs give equal files.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -200,6 +209,8 @@ class Verdict(Shape):
     found_items: tuple[CheckedItem, ...] = ()
     missing_items: tuple[Violation, ...] = ()
     extra_items: tuple[Violation, ...] = ()
+    known_items: Annotated[tuple[Violation, ...], Field(exclude_if=operator.not_)] = ()
+    baseline: Annotated[Compared | None, Field(exclude_if=operator.not_)] = None
     waived: tuple[WaivedItem, ...] = ()
     waiver_comments: tuple[WaiverComment, ...] = ()
     unused_waivers: tuple[UnusedWaiver, ...] = ()
@@ -218,7 +229,12 @@ class Verdict(Shape):
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.counted_as]
+        return 0 if self.nothing_new else EXIT_CODES[self.counted_as]
+
+    @property
+    def nothing_new(self) -> bool:
+        """Whether all that fails it was known before."""
+        return self.counted_as == "FAIL" and self.baseline is not None and not self.baseline.new
 
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
@@ -227,6 +243,7 @@ class Verdict(Shape):
             "violations": tuple(one for one in (*self.missing_items, *self.extra_items) if _is_found(one)),
             "missing": tuple(one for one in self.missing_items if not _is_found(one)),
             "not wanted": tuple(one for one in self.extra_items if not _is_found(one)),
+            "known": self.known_items,
             "waived": self.waived,
             "holds": tuple(one for one in self.found_items if one.mode == "forbid"),
             "found": tuple(one for one in self.found_items if one.mode != "forbid"),

@@ -27,11 +27,13 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.spec.similar import recall_similar, similar_blocks
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
 from transom.formats.yaml_files import parse_yaml
 from transom.gates import Finding
 from transom.llm import Block, CallSettings, Tier, render
+from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
 
 _UNREADABLE = "unreadable_{}.md"
@@ -47,8 +49,8 @@ class Round:
         number: 1..5.
         role: whose call it is.
         tag: the reply's tag, and what later rounds know its text by.
-        inputs: what its blocks are made from: `config`, `files` or the tags of earlier rounds. `earlier.py` says what
-            of an earlier text it sees.
+        inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier rounds. `earlier.py`
+            says what of an earlier text it sees.
         gate: the text written, texts of the inputs -> what the substance gate holds against it.
         accept: whether a reply without any tag is nevertheless what was asked for.
     """
@@ -74,12 +76,17 @@ class Round:
 
 
 async def write_sections(
-    run: Run, item: Item, sizes: Mapping[str, int], settings: CallSettings | None = None
+    run: Run,
+    item: Item,
+    sizes: Mapping[str, int],
+    settings: CallSettings | None = None,
+    memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
     """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
 
     Args:
         sizes: bytes of the input files that can be found, by the name as written.
+        memory: of earlier items, which the first round sees.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
@@ -92,7 +99,8 @@ async def write_sections(
 
     # Kept as it was at first: a log that grew is no reason to write the ItemSpec again.
     files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
-    given: dict[str, object] = {"config": simplified(item), "files": files}
+    similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
+    given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
     written: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]
@@ -175,7 +183,7 @@ def _blocks(each: Round, texts: Sequence[str], unread: int) -> list[Block]:
     given = dict(zip(each.inputs, texts, strict=True))
     again = f"# Attempt {unread + 1}: the replies before could not be read.\n" if unread else ""
     config = Block("configuration", given["config"] + given.get("files", "") + again, Tier.SESSION)
-    return [config, *earlier_blocks(each.role, given)]
+    return [config, *similar_blocks(given.get("similar", "")), *earlier_blocks(each.role, given)]
 
 
 def _gate_analysis(text: str, *_: str) -> list[Finding]:
@@ -226,7 +234,7 @@ ROUNDS = (
         1,
         "checklist.analysis",
         "analysis",
-        ("config",),
+        ("config", "similar"),
         _gate_analysis,
         _accepts(parse_analysis, "steps"),
     ),

@@ -90,7 +90,7 @@ ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.analysis": _view(
             f"{_COMMON} description_patterns example_reasoning task_round1 instructions_round1",
-            "configuration retry",
+            "configuration similar_items retry",
             "analysis",
         ),
         "checklist.section1": _view(

@@ -10,11 +10,13 @@ from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
+from transom.checklist.spec.quality import quality_of
 from transom.checklist.spec.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
+from transom.memory import Memory
 from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, retract, text_file, write_file
 
 READY_NAME = "{}_ItemSpec.md"
@@ -42,6 +44,7 @@ async def write_spec(
     *,
     folder: Path | None = None,
     settings: CallSettings | None = None,
+    memory: Memory | None = None,
 ) -> WrittenSpec:
     """Write an item's ItemSpec.
 
@@ -52,6 +55,7 @@ async def write_spec(
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.
         settings: how the roles ask.
+        memory: of earlier items, which the first round sees.
 
     Raises:
         NeedsModel: the embedded rules do not understand the description.
@@ -61,7 +65,7 @@ async def write_spec(
     kept = run.folder / "spec" / "document" / name
     copies = [folder / form.format(item.item_id) for form in (READY_NAME, REVIEW_NAME)]
     edited = [copy for copy in copies if _adopted(run, copy, kept)]
-    sections = await write_sections(run, item, sizes, settings)
+    sections = await write_sections(run, item, sizes, settings, memory)
     written = [sections[tag] for tag in ("section1", "section2", "section3", "section4")]
     document = await run.stage(
         "spec/document", _assemble, item.item_id, item.description, *written, out=text_file(name)
@@ -151,13 +155,7 @@ def _result(
         capability_type=document.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
         findings=tuple(FindingRow.of(finding) for finding in findings),
-        quality={
-            "characters": len(document.text),
-            "categories": len(document.parsing.keys()),
-            "validation_items": len(document.check.items),
-            "waiver_scenarios": len(document.waiver.scenarios),
-            "special_scenarios": len(document.guide.scenarios),
-        },
+        quality=quality_of(document, findings),
         run_id=run.id,
     )
 

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import ReplyAssembler, whole_number
-from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
 from transom.llm.hosted.schema import for_anthropic
-from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
-from transom.llm.hosted.wire import Document, body_guard, documents
-from transom.llm.proxies import transport
+from transom.llm.hosted.vendor import StainlessVendor
+from transom.llm.hosted.wire import Document
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request, ToolSpec
 from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Opaque, Part, Text, ToolCall, ToolResults, Turn, UserMessage
 
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
-
 _OPENING = "(What you are asked stands at the end.)"
 _MARK = {"type": "ephemeral"}
 _Block = dict[str, Any]
 
 
-class AnthropicVendor:
+class AnthropicVendor(StainlessVendor):
     """How Anthropic is spoken to."""
 
     kind = "anthropic"
-    tells_overflow = True
+    failure = "AnthropicError"
     may_be_silent = True
     stops: ClassVar[Mapping[str, Stop]] = {
         "end_turn": "end",
@@ -42,10 +36,6 @@ class AnthropicVendor:
         "refusal": "refusal",
         "pause_turn": "pause",
     }
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._client = Clients(self._connect, lambda client: client.close())
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         held = for_anthropic(request.output) if request.output is not None and is_held(request, caps) else None
@@ -73,22 +63,9 @@ class AnthropicVendor:
             body["output_config"] = {"format": {"type": "json_schema", "schema": held}}
         return body
 
-    def connect(self) -> None:
-        self._client.get()
-
-    async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
-        client = self._client.get()
-        from anthropic import AnthropicError  # noqa: PLC0415  (imported by now)
-        from httpx2 import HTTPError  # noqa: PLC0415  only where it is asked
-
-        asked: dict[str, Any] = {**body, "stream": stream}
-        try:
-            async with client.messages.with_streaming_response.create(**asked) as response:
-                content_type = response.headers.get("content-type", "")
-                async for document in documents(response.iter_bytes(), content_type, _is_last):
-                    yield document
-        except (AnthropicError, HTTPError) as error:
-            raise _typed(error) from error
+    def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
+        create = self._client.get().messages.with_streaming_response.create
+        return self._sent(create, {**body, "stream": stream}, _is_last)
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
         match document:
@@ -110,43 +87,10 @@ class AnthropicVendor:
                 return False
         return True
 
-    async def aclose(self) -> None:
-        await self._client.aclose()
-
-    def _connect(self) -> AsyncAnthropic:
-        import httpx2  # noqa: PLC0415  only where it is asked
-        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient  # noqa: PLC0415  (3 s of CPU)
-
-        guard = body_guard(httpx2.AsyncByteStream, self._server.max_body)
-        client = AsyncAnthropic(
-            api_key=self._server.api_key,
-            base_url=self._server.base_url,
-            max_retries=0,
-            timeout=self._server.seconds,
-            open_telemetry=False,
-            default_headers=HEADERS,
-            http_client=DefaultAsyncHttpxClient(
-                transport=transport(httpx2, self._server.proxy),
-                follow_redirects=False,
-                event_hooks={"response": [guard]},
-            ),
-        )
-        send_only_ours(client, "ANTHROPIC_CUSTOM_HEADERS")
+    def _connect(self) -> Any:
+        client = self._client_of("AsyncAnthropic", base_url=self._server.base_url, open_telemetry=False)
         client.auth_token = None
         return client
-
-
-def _typed(error: Exception) -> Exception:
-    from anthropic import APIStatusError, APITimeoutError  # noqa: PLC0415  (imported by now)
-
-    ours = own_error(error)
-    if ours is not None:
-        return ours
-    if isinstance(error, APIStatusError):
-        return from_status(error.status_code, parsed(error.response.text), error.response.headers)
-    if isinstance(error, APITimeoutError):
-        return NetworkFailed("the server did not answer in time")
-    return connection_failed(error)
 
 
 class _Messages:

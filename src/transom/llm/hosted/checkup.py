@@ -9,27 +9,22 @@ from typing import Literal
 
 from transom.canonical import Json
 from transom.errors import AuthenticationFailed, ProviderError, ReplyError, RequestRefused
-from transom.llm.answering import answered
 from transom.llm.deltas import Delta
 from transom.llm.provider import Provider
 from transom.llm.reply import Reply
 from transom.llm.shapes import Block, CallSettings, Request, Tier, ToolSpec, Window
-from transom.llm.structured import shown
+from transom.llm.structured import complaints, schema_check, shown
 from transom.llm.turns import Text
 
 ROLE = "doctor.checkup"
 _SHORT = CallSettings(max_tokens=512)
-_PING = ToolSpec(
-    "ping",
-    "Answers a ping.",
-    {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"], "additionalProperties": False},
-)
-_SCHEMA: dict[str, Json] = {
+_WORD: dict[str, Json] = {
     "type": "object",
     "properties": {"word": {"type": "string"}},
     "required": ["word"],
     "additionalProperties": False,
 }
+_PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 Make = Callable[[bool], Provider]
 """Whether to take replies in pieces -> a provider."""
@@ -120,8 +115,11 @@ async def _tools(provider: Provider) -> str:
 
 
 async def _structured(provider: Provider) -> str:
-    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_SCHEMA)
-    return _counts(await answered(lambda one: provider.complete(shown(one, provider.caps)), asked))
+    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_WORD)
+    reply = await provider.complete(shown(asked, provider.caps))
+    if wrong := complaints(reply, schema_check(_WORD)):
+        raise ReplyError(f"the answer does not follow its schema: {wrong[0].text}")
+    return _counts(reply)
 
 
 def _refused(wanted: type[ProviderError]) -> Callable[[Provider], Awaitable[str]]:

@@ -19,7 +19,7 @@ from transom.llm.hosted.provider import HostedProvider
 from transom.llm.hosted.server import NO_KEY, Server
 from transom.llm.limits import PROCESS, Bucket, Limits, RateLimitStore
 from transom.llm.proxies import proxy_of
-from transom.llm.retrying import RetryingProvider, RetryPolicy
+from transom.llm.retrying import RetryingProvider
 from transom.telemetry.address import checked, shown
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ def connect(
         settings: of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        store: where what was spent of its limits is kept; a store, so that other processes and restarts count. All
-            that ask the same server from this process, by the key of the same variable, count in any case.
+        store: where what was spent of its limits is kept, so that other processes and restarts count; with this
+            process where None.
         environ: where its key is looked up.
 
     Raises:
@@ -157,8 +157,8 @@ def connect(
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
     account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
     server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
-    bucket = Bucket(server_name, limits, store=store, beside=(PROCESS,))
-    return RetryingProvider(provider, _policy(settings), bucket)
+    bucket = Bucket(server_name, limits, store=store or PROCESS)
+    return RetryingProvider(provider, settings.retry, bucket)
 
 
 def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
@@ -172,15 +172,3 @@ def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
         what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"
         raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
     return key or None
-
-
-def _policy(settings: HostedSettings) -> RetryPolicy:
-    retry = settings.retry
-    return RetryPolicy(
-        attempts=retry.max_attempts,
-        initial_delay=retry.initial_delay,
-        max_delay=retry.max_delay,
-        factor=retry.backoff_factor,
-        jitter=retry.jitter,
-        max_retry_after=retry.max_retry_after,
-    )

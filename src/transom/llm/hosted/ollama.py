@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
@@ -17,34 +17,27 @@ from transom.llm.hosted.failures import (
     parsed,
     unreadable,
 )
-from transom.llm.hosted.patterns import grammar_pattern, with_patterns
-from transom.llm.hosted.server import HEADERS, NO_KEY, Clients, Server
+from transom.llm.hosted.schema import without_patterns
+from transom.llm.hosted.server import HEADERS, NO_KEY
+from transom.llm.hosted.vendor import Vendor, chat_messages, function, said
 from transom.llm.hosted.wire import Document, body_guard, drain
 from transom.llm.proxies import transport
 from transom.llm.reading import MOST_LEVELS, is_deep
 from transom.llm.render import render
 from transom.llm.reply import Stop, Usage
-from transom.llm.shapes import Request, ToolSpec
+from transom.llm.shapes import Request
 from transom.llm.structured import in_words, is_held, is_mending_what_tools_found
-from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
-
-if TYPE_CHECKING:
-    from ollama import AsyncClient
+from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 
 _ONE_CALL = "Call at most one tool in a reply, and wait for its result."
 
 
-class OllamaVendor:
+class OllamaVendor(Vendor):
     """How Ollama is spoken to."""
 
     kind = "ollama"
     tells_overflow = False
-    may_be_silent = False
     stops: ClassVar[Mapping[str, Stop]] = {"stop": "end", "length": "length"}
-
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._client = Clients(self._connect, _close)
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         # It is a grammar for the whole reply: beside tools, none of them would ever be called.
@@ -52,13 +45,7 @@ class OllamaVendor:
         shown = render(request if held else in_words(request))
         one_call = _ONE_CALL if shown.tools and not caps.parallel_tools else ""  # its API has no switch
         system = "\n\n".join(text for text in (shown.system, one_call) if text)
-        messages: list[Any] = [{"role": "system", "content": system}] if system else []
-        first = [shown.user] if shown.turns else [shown.user, shown.tail]
-        if asked := "\n\n".join(text for text in first if text):
-            messages.append({"role": "user", "content": asked})
-        messages += [message for turn in shown.turns for message in _turn(turn)]
-        if shown.turns and shown.tail:
-            messages.append({"role": "user", "content": shown.tail})
+        messages = chat_messages(shown, system, _turn)
         settings = request.settings
         # Without num_ctx the server takes its own small window, and cuts what does not fit without a word.
         options: dict[str, object] = {"num_ctx": caps.context_tokens, "num_predict": settings.max_tokens}
@@ -66,13 +53,10 @@ class OllamaVendor:
             options["temperature"] = settings.temperature
         body: dict[str, object] = {"model": model, "messages": messages, "options": options}
         if shown.tools:
-            body["tools"] = [_tool(tool) for tool in shown.tools]
+            body["tools"] = [function(one.name, one.description, dict(one.parameters)) for one in shown.tools]
         if request.output is not None and held:
-            body["format"] = with_patterns(request.output, grammar_pattern)
+            body["format"] = without_patterns(request.output)
         return body
-
-    def connect(self) -> None:
-        self._client.get()
 
     async def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
         client = self._client.get()
@@ -110,14 +94,11 @@ class OllamaVendor:
                 return False
         if document.get("done") is True:
             draft.stop = str(document.get("done_reason") or "stop")  # older servers give no reason
-            asked, said = (whole_number(document.get(name)) or 0 for name in ("prompt_eval_count", "eval_count"))
-            draft.usage = Usage(asked, said) if asked or said else None
+            read, written = (whole_number(document.get(name)) or 0 for name in ("prompt_eval_count", "eval_count"))
+            draft.usage = Usage(read, written) if read or written else None
         return True
 
-    async def aclose(self) -> None:
-        await self._client.aclose()
-
-    def _connect(self) -> AsyncClient:
+    def _connect(self) -> Any:
         import httpx  # noqa: PLC0415  only where it is asked
         from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
@@ -152,10 +133,6 @@ def _document(piece: Any) -> Document:
     return document
 
 
-async def _close(client: Any) -> None:
-    await client.close()
-
-
 def _from_response(error: Any) -> Exception:
     """The SDK keeps the status and drops the headers; the error that it was raised for still has them."""
     response = getattr(error.__context__, "response", None)
@@ -168,8 +145,8 @@ def _not_a_reply(error: ValidationError) -> Exception:
     """Outside of a stream the SDK tells an error in place of a reply only as the fields that it lacks."""
     for fault in error.errors(include_url=False):
         match fault["input"]:
-            case {"error": said}:
-                return from_error_in_reply(said)
+            case {"error": told}:
+                return from_error_in_reply(told)
     return unreadable("the reply is JSON, but no reply")
 
 
@@ -178,8 +155,7 @@ def _turn(turn: Turn) -> list[Any]:
         return [{"role": "tool", "tool_name": one.name, "content": one.content} for one in turn.results]
     if isinstance(turn, UserMessage):
         return [{"role": "user", "content": turn.text}]
-    text = "".join(part.text for part in turn.parts if isinstance(part, Text))
-    message: dict[str, Any] = {"role": "assistant", "content": text}
+    message: dict[str, Any] = {"role": "assistant", "content": said(turn)}
     calls = [part for part in turn.parts if isinstance(part, ToolCall)]
     if calls:
         message["tool_calls"] = [_call(call) for call in calls]
@@ -193,11 +169,6 @@ def _turn(turn: Turn) -> list[Any]:
 def _call(call: ToolCall) -> Any:
     given = call.arguments if isinstance(call.arguments, dict) else {"not_json": call.arguments}
     return {"function": {"name": call.name, "arguments": given}}
-
-
-def _tool(tool: ToolSpec) -> Any:
-    described = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return {"type": "function", "function": described}
 
 
 def _hear(message: Mapping[str, Any], draft: ReplyAssembler) -> None:

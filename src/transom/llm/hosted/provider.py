@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from contextlib import aclosing
-from typing import Protocol
 
 from transom.errors import ContextOverflow, InputError, NetworkFailed, ProviderError, RequestRefused, install_hint
 from transom.llm.capabilities import Capabilities
@@ -16,10 +15,11 @@ from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import unreadable
 from transom.llm.hosted.models import Known
 from transom.llm.hosted.server import Server
-from transom.llm.hosted.wire import Document
+from transom.llm.hosted.vendor import Vendor
+from transom.llm.provider import Provider
 from transom.llm.render import render
-from transom.llm.reply import AnsweredFrom, Reply, Stop, Usage
-from transom.llm.shapes import Request, Role
+from transom.llm.reply import Reply, Usage
+from transom.llm.shapes import Request
 from transom.llm.turns import AssistantMessage
 from transom.telemetry.address import secret_parts
 from transom.telemetry.redact import Redactor
@@ -28,51 +28,7 @@ _log = logging.getLogger(__name__)
 _SHOWN = 400
 
 
-class Vendor(Protocol):
-    """What differs from vendor to vendor: how a request is put, sent, and how documents become a reply."""
-
-    @property
-    def kind(self) -> str:
-        """`anthropic`, `openai`, `ollama`."""
-        ...
-
-    @property
-    def tells_overflow(self) -> bool:
-        """Whether its server says so where a request is too long; else it cuts what does not fit without a word."""
-        ...
-
-    @property
-    def may_be_silent(self) -> bool:
-        """Whether its models end without a word where they have nothing to add, which asking again does not mend."""
-        ...
-
-    @property
-    def stops(self) -> Mapping[str, Stop]:
-        """Its words for why a model stops."""
-        ...
-
-    def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
-        """The request as it wants it. Pure."""
-        ...
-
-    def connect(self) -> None:
-        """Have a client for this event loop. An SDK's import takes seconds, and they are not the server's."""
-        ...
-
-    def send(self, body: Mapping[str, object], *, stream: bool) -> AsyncGenerator[Document]:
-        """Send it once, and yield what comes. Errors of its SDK come out as `ProviderError`s."""
-        ...
-
-    def take(self, document: Document, draft: ReplyAssembler) -> bool:
-        """Add a document to a reply; False where there is nothing of a reply in it."""
-        ...
-
-    async def aclose(self) -> None:
-        """Let go of connections."""
-        ...
-
-
-class HostedProvider:
+class HostedProvider(Provider):
     """A model behind a server.
 
     Args:
@@ -109,13 +65,6 @@ class HostedProvider:
         """What its server and its proxy are shown."""
         server = self._server
         return (server.api_key, *secret_parts(server.base_url), *secret_parts(server.proxy))
-
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
-        """Nothing beside the name: a server that moved is the same, and settings are part of every request."""
-        return "1"
-
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the Provider's signature
-        return True
 
     def estimate_tokens(self, request: Request) -> int:
         size = len(render(request).as_text().encode("utf-8", "surrogatepass"))

@@ -19,6 +19,7 @@ _OF_ONE = (
     *("items", "additionalProperties", "not", "if", "then", "else"),
     *("contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
 )
+_STRICTER = frozenset({"not", "if", "then", "else", "maxContains"})
 _Change = Callable[[Schema], dict[str, Json]]
 
 
@@ -47,6 +48,34 @@ def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
         if key in made:
             made[key] = changed(made[key])
     return made
+
+
+def without_patterns(schema: Schema) -> dict[str, Json]:
+    """The schema with its patterns told in descriptions: many servers refuse a whole request for one that they do not
+    know. Answers and calls are held to them here in any case.
+    """
+    told: list[str] = []
+    made = _without_patterns(schema, told)
+    return _loosened(made) if told else made
+
+
+def _without_patterns(schema: Schema, told: list[str]) -> dict[str, Json]:
+    made = with_parts(schema, lambda part: _without_patterns(part, told))
+    if isinstance(pattern := made.get("pattern"), str):
+        del made["pattern"]
+        told.append(f"It matches the regular expression {pattern}")
+        about = made.get("description")
+        made["description"] = f"{about} {told[-1]}" if isinstance(about, str) and about else told[-1]
+    return made
+
+
+def _loosened(schema: Schema) -> dict[str, Json]:
+    """The schema without what becomes stricter where a part says less: one of several alone, none, not so many."""
+    made = with_parts(schema, _loosened)
+    several = made.pop("oneOf", None)
+    if several is not None:
+        made.setdefault("anyOf", several)
+    return {key: value for key, value in made.items() if key not in _STRICTER}
 
 
 def _parts(schema: Schema) -> Iterator[Json]:
@@ -107,7 +136,7 @@ _SHAPES = frozenset(
 )
 _BOUNDS = frozenset(
     [
-        *("pattern", "format", "minItems", "maxItems"),
+        *("format", "minItems", "maxItems"),
         *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     ]
 )

@@ -1,26 +1,106 @@
-"""What a model may have looked into: results of its conversation, by names that it can see or count.
+"""Results that are too large for a window: kept in the store, read in parts, and named by a model.
 
-Servers need not show a model the ids of its calls, and some have none.
+A model names what it can see or count: servers need not show it the ids of its calls, and some have none.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from transom.canonical import canonical_json
+from transom.agent.session import Session
+from transom.canonical import canonical_json, digest
 from transom.context import History
+from transom.context.in_thread import in_thread_if_large
+from transom.context.oversized import Oversized
+from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in
-from transom.errors import InvalidArgumentsError
+from transom.errors import InvalidArgumentsError, ToolRefused
 from transom.llm import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.turns import strictest
 from transom.runs.conversation import Conversation
+from transom.tools import Arguments, ToolDefinition, ToolOutcome, ToolReturn
+from transom.tools.definition import outcome_from_json
 
 _COUNTED = re.compile(r"(.+?)\s*#\s*(\d{1,9})")
 _EVENT = re.compile(r"event \d{1,9}")
 _MOST_LISTED = 20
 _LONGEST = 60  # characters of a call's arguments
+
+
+async def keep(session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
+    """A result of more than so many tokens goes to the store and to a file; an outline stands in its place."""
+    tokens = session.correction
+    if tokens.fits(outcome.result.content, most):
+        return outcome
+    size = tokens.count(outcome.result.content)
+    whole = whole_of(session, outcome) if outcome.kept else outcome.result
+    data = whole.content.encode("utf-8", "surrogatepass")
+    big = Oversized(whole, name_of(digest(data)), tokens.count(whole.content), most, "refer")
+    told = await in_thread_if_large(len(whole.content), lambda: big.reference(tokens))
+    if tokens.count(told.content) >= size:
+        return outcome
+    sha = await session.stage.host.store.put_blob(data)
+    session.stage.note(f"results/{big.source}.txt", whole.content)
+    return replace(outcome, result=told, kept=sha)
+
+
+def name_of(sha: str) -> str:
+    """What a kept result is called."""
+    return f"result-{sha[:10]}"
+
+
+def whole_of(session: Session, outcome: ToolOutcome) -> ToolResult:
+    """A kept result as it came."""
+    text = session.stage.host.store.get_blob(outcome.kept).decode("utf-8", "surrogatepass")
+    return replace(outcome.result, content=text)
+
+
+def outcomes_kept(session: Session) -> Iterator[tuple[str, ToolOutcome]]:
+    """The outcomes whose results are kept, by name."""
+    for message in session.state.messages:
+        for came in message.results.values():
+            for outcome in came.values():
+                if outcome.get("kept"):
+                    yield name_of(outcome["kept"]), outcome_from_json(outcome)
+
+
+def kept_results(session: Session) -> dict[str, ToolResult]:
+    """What is kept of the results of a conversation and of those around it, whole, by name."""
+    found = kept_results(session.parent) if session.parent else {}
+    return {**found, **session.readable, **{name: whole_of(session, one) for name, one in outcomes_kept(session)}}
+
+
+def offer_reading(session: Session) -> None:
+    """From the next call on, parts of what is kept or folded can be read."""
+
+    async def read(arguments: Arguments) -> ToolReturn:
+        return _read(session, arguments)
+
+    reading = (READ_SLICE.name, READ_SLICE.description, READ_SLICE.parameters, read)
+    session.toolbox.offer(ToolDefinition(*reading, effect="pure", fresh=True))
+
+
+def _read(session: Session, arguments: Arguments) -> ToolReturn:
+    name = str(arguments["source"])
+    whole = History.of(session.state.turns)  # word for word, whatever was folded since; numbers never change
+    event, kept = whole.find(name), kept_results(session)
+    if event is None and name not in kept:
+        there = ", ".join([*kept, f"event 1 to event {whole.count}"])
+        raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
+    text = event.text if event else kept[name].content
+    egress = strictest(*[turn.egress for turn in event.turns]) if event else kept[name].egress
+    try:
+        told = read_slice(text, arguments, session.window.result_tokens, session.correction)
+    except ToolRefused as error:
+        error.egress = egress  # it names what there is
+        raise
+    return ToolReturn(told, egress=egress)
+
+
+# -- what a model names -----------------------------------------------------------------------------------------------
 
 
 def sources_of(state: Conversation, kept: Mapping[str, ToolResult], names: Sequence[str]) -> dict[str, ToolResult]:
@@ -55,8 +135,7 @@ class Sources:
     """
 
     def __init__(self, turns: Sequence[Turn], kept: Mapping[str, ToolResult], beside: Collection[str] = ()) -> None:
-        self._turns, self._kept = turns, kept
-        self._beside = beside
+        self._turns, self._kept, self._beside = turns, kept, beside
         made: Counter[str] = Counter()
         self._good: dict[str, tuple[ToolCall, ToolResult]] = {}
         asked: tuple[ToolCall, ...] = ()
@@ -91,10 +170,8 @@ class Sources:
         """What can be named, the newest last, and which call it is of."""
         if not self._good:
             return "there are none yet: leave sources empty"
-        told = [self._told(key) for key in self._good]
-        older = (
-            f"; {len(told) - _MOST_LISTED} older ones are counted from the first" if len(told) > _MOST_LISTED else ""
-        )
+        told, more = [self._told(key) for key in self._good], len(self._good) - _MOST_LISTED
+        older = f"; {more} older ones are counted from the first" if more > 0 else ""
         return f"there are {'; '.join(told[-_MOST_LISTED:])}{older}"
 
     def _told(self, key: str) -> str:

@@ -1,0 +1,66 @@
+"""`--baseline`: what of a verdict is new against an earlier result of the same item.
+
+A finding is known by its item, what it is, its file and the text of its line; lines move from day to day. Of equal
+findings as many are known as there were. What was waived before and is not any more is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from transom.checklist.run.verdict import Compared, Verdict, Verdicts, Violation
+from transom.errors import InputError
+from transom.formats.yaml_files import read_bytes
+
+_LARGEST = 1 << 30
+
+
+class Baseline:
+    """An earlier result: `transom.check/1` or `transom.checks/1`, as `--report json:FILE` writes it.
+
+    Raises:
+        InputError: the file cannot be read as one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        data = read_bytes(path, _LARGEST)
+        many = b'"transom.checks/1"' in data[:200]
+        try:
+            document = (Verdicts if many else Verdict).model_validate_json(data)
+        except ValidationError as error:
+            hint = "write one with --report json:FILE"
+            raise InputError("is no result of transom check", where=str(path), hint=hint) from error
+        checks = document.checks if isinstance(document, Verdicts) else (document,)
+        self._known = {one.item_id: Counter(map(_what, _violations(one))) for one in checks}
+
+    def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
+        """The verdict with what is new in its lists and the rest among `known_items`.
+
+        Args:
+            fail_on_unused: a waiver that nothing needed counts as new.
+        """
+        left = Counter(self._known.get(verdict.item_id, ()))
+        fresh: list[list[Violation]] = [[], []]
+        known: list[Violation] = []
+        for into, entries in zip(fresh, (verdict.missing_items, verdict.extra_items), strict=True):
+            for one in entries:
+                was = left[_what(one)] > 0
+                left[_what(one)] -= was
+                (known if was else into).append(one)
+        new = sum(map(len, fresh)) + (len(verdict.unused_waivers) if fail_on_unused else 0)
+        gone = 0 if verdict.errors else left.total()
+        compared = Compared(new=new, known=len(known), gone=gone)
+        lists = {"missing_items": tuple(fresh[0]), "extra_items": tuple(fresh[1]), "known_items": tuple(known)}
+        return verdict.model_copy(update={**lists, "baseline": compared})
+
+
+def _violations(verdict: Verdict) -> Iterable[Violation]:
+    return (*verdict.missing_items, *verdict.extra_items, *verdict.known_items)
+
+
+def _what(one: Violation) -> tuple[object, ...]:
+    return one.id, one.name, one.value, one.source_file, one.matched_content

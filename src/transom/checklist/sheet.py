@@ -1,0 +1,117 @@
+"""`check import`: the lines of a spreadsheet become item files.
+
+The first line names the columns, in any order: `description`, and where wanted `item_id`, `input_files`,
+`pattern_items`, `waive_items`, `waive_reasons`, `owner`, `expires`. A cell holds several texts on lines of their own or
+divided by `;`. Comma, semicolon and tabulator divide cells.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from transom.canonical import Json
+from transom.checklist.item import parse_item
+from transom.errors import InputError
+from transom.formats.yaml_files import dump_yaml, read_text
+from transom.formats.yaml_models import nearest_key
+
+COLUMNS: Final = (
+    "item_id",
+    "description",
+    "input_files",
+    "pattern_items",
+    "waive_items",
+    "waive_reasons",
+    "owner",
+    "expires",
+)
+_ALSO: Final = {"id": "item_id", "item": "item_id", "check": "description", "files": "input_files"}
+_ALSO_LISTS: Final = {"patterns": "pattern_items", "waivers": "waive_items", "reasons": "waive_reasons"}
+
+
+@dataclass(frozen=True)
+class SheetItem:
+    """An item of a sheet: the name and the text of its file, and the sheet's line."""
+
+    name: str
+    text: str
+    line: int
+
+
+def read_sheet(path: Path) -> list[SheetItem]:
+    """The items of a sheet, each held against what an item must be.
+
+    Raises:
+        InputError: it cannot be read, a column is unknown, two items have one id, or a line makes no item; with its
+            line.
+    """
+    text = read_text(path)
+    head = text.partition("\n")[0]
+    divider = max(",;\t", key=head.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
+    names = [_column(name, path) for name in next(rows, [])]
+    if "description" not in names:
+        raise InputError(
+            "no column is called description", where=f"{path}:1", hint=f"name some of {', '.join(COLUMNS)}"
+        )
+    found: dict[str, SheetItem] = {}
+    line = rows.line_num + 1
+    for row in rows:
+        cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
+        if any(cells.values()):
+            one = _item(cells, path, line)
+            if one.name in found:
+                what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
+                raise InputError(what, where=f"{path}:{line}", hint="give each item an item_id of its own")
+            found[one.name] = one
+        line = rows.line_num + 1
+    return list(found.values())
+
+
+def _column(name: str, path: Path) -> str:
+    plain = re.sub(r"\W+", "_", name.strip().lower())
+    known = (_ALSO | _ALSO_LISTS).get(plain, plain)
+    if known not in COLUMNS:
+        near = nearest_key(known, COLUMNS)
+        hint = f"did you mean {near}?" if near else f"the columns are {', '.join(COLUMNS)}"
+        raise InputError(f"unknown column {name!r}", where=f"{path}:1", hint=hint)
+    return known
+
+
+def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
+    item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
+    patterns, waivers = _texts(cells.get("pattern_items")), _texts(cells.get("waive_items"))
+    reasons = _texts(cells.get("waive_reasons"))
+    if waivers and len(reasons) not in (0, 1, len(waivers)):
+        what = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
+        raise InputError(what, where=f"{path}:{line}", hint="write one for all, or one for each")
+    if (reasons or cells.get("owner") or cells.get("expires")) and not waivers:
+        raise InputError("a reason, an owner or an expiry stands without waive_items", where=f"{path}:{line}")
+    reasons = reasons * len(waivers) if len(reasons) == 1 else reasons or [""] * len(waivers)
+    who = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
+    listed: list[Json] = [
+        {"pattern": waiver, **({"reason": reason} if reason else {}), **who}
+        for waiver, reason in zip(waivers, reasons, strict=True)
+    ]
+    data: dict[str, Json] = {
+        "item_id": item_id,
+        "description": cells.get("description", ""),
+        "requirements": {"value": len(patterns) or "N/A", "pattern_items": list(patterns)},
+        "input_files": list(_texts(cells.get("input_files"))),
+        "waivers": {"value": len(waivers) or "N/A", "waive_items": listed},
+    }
+    text = dump_yaml(data)
+    try:
+        parse_item(text, Path(f"{item_id}.yaml"))
+    except InputError as error:
+        raise InputError(error.what, where=f"{path}:{line}", hint=error.hint) from error
+    return SheetItem(f"{item_id}.yaml", text, line)
+
+
+def _texts(cell: str | None) -> list[str]:
+    return [text.strip() for text in re.split(r"[;\n]", cell or "") if text.strip()]

@@ -1,0 +1,254 @@
+"""`transom check batch`: many items, several at once, in as many processes as there are cores.
+
+The command itself asks nobody: it hands the items to processes of this program (`python -m transom.cli.batch`), prints
+a line as each is done, and reacts. A provider that failed is asked again after `execution.retry_after`; what else has
+no answer becomes an escalation record with its cause; findings of an ItemSpec wait as a question in the item's run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import struct
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+from transom.canonical import Json
+from transom.checklist.run import Verdict, together
+from transom.checklist.run.loading import CONFIG
+from transom.checklist.run.report import headline, summary
+from transom.cli.answers import toned, verdict_for
+from transom.cli.checking import answer_of, run_one
+from transom.cli.command import given_in
+from transom.cli.options import compared_by, writer_of
+from transom.cli.output import counted, table
+from transom.cli.registry import place
+from transom.cli.session import Options as Common
+from transom.cli.session import Session
+from transom.cli.told import Options
+from transom.config import FILE_NAMES
+from transom.errors import InputError, ProviderError, TransomError
+from transom.runs import Run, write_file
+from transom.sandbox.process import kill_group, start_group
+from transom.store import SqliteStore
+
+ESCALATIONS = "escalations.jsonl"
+HELD, ESCALATED = "held", "escalated"
+"""Records in the journal of a batch: an item that is asked again at a time, and the items that have no answer."""
+
+_ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_LENGTH = struct.Struct(">I")
+
+
+async def batch_command(session: Session, texts: Sequence[str], options: Options) -> int:
+    """`check batch`."""
+    targets = found(texts)
+    write = writer_of(session, options, targets)
+    compared = compared_by(options)
+    session.settle(as_of=options.day)
+    named: list[Json] = [place(Path(text)) for text in texts]
+    async with (
+        session.open_store() as store,
+        session.open_run("check-batch", {"targets": named}, name="batch", store=store, entry=session.entry) as run,
+    ):
+        verdicts = [compared(one) for one in await _Batch(session, run, targets, options).work()]
+        document = together(verdicts)
+        await run.finish(_ENDED[document.exit_code])
+    heads = [headline(one) for one in verdicts]
+    rows = [(status, one.item_id, tail or _why(one)) for (status, tail), one in zip(heads, verdicts, strict=True)]
+    session.report(document, *table(rows), "", summary(document, toned))
+    write(document)
+    return document.exit_code
+
+
+def found(texts: Sequence[str]) -> list[Path]:
+    """The items, or checkers, that files, folders and globs name; each once, those of one text in order of their names.
+
+    Raises:
+        InputError: a folder or a glob that has none.
+    """
+    paths: dict[str, Path] = {}
+    for text in texts:
+        if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises
+            names = _of_folder(Path(text))
+        elif any(sign in text for sign in "*?") and not os.path.exists(text):  # noqa: PTH110  as above
+            names = sorted(glob(os.path.expanduser(text), recursive=True))  # noqa: PTH111,PTH207  of a text
+        else:
+            names = [text]
+        if not names:
+            raise InputError("there is no item", where=text, hint="name item files, or a folder that has some")
+        for name in names:
+            if Path(name).name not in FILE_NAMES:  # the settings are no item
+                paths.setdefault(os.path.realpath(name), Path(name))
+    return list(paths.values())
+
+
+def _of_folder(folder: Path) -> list[str]:
+    """A checker; else the items in a folder; else the checkers in it."""
+    if (folder / CONFIG).is_file():
+        return [str(folder)]
+    items = [one for one in folder.iterdir() if one.suffix in (".yaml", ".yml")]
+    return sorted(map(str, items or [one.parent for one in folder.glob(f"*/{CONFIG}")]))
+
+
+@dataclass
+class _Batch:
+    """One command at work: what is done, and what is asked again."""
+
+    session: Session
+    run: Run
+    targets: list[Path]
+    options: Options
+    done: dict[Path, Verdict] = field(default_factory=dict)
+    held: dict[Path, float] = field(default_factory=dict)
+    escalated: list[dict[str, Any]] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    async def work(self) -> list[Verdict]:
+        """A verdict for every target, in their order."""
+        held: list[Any] = [row.data for row in self.run.records() if row.kind == HELD]
+        until = {row["target"]: row["until"] for row in held}
+        now = time.time()
+        self.held = {one: until[place(one)] for one in self.targets if until.get(place(one), now) > now}
+        while len(self.done) < len(self.targets):
+            due = [one for one in self.targets if one not in self.done and self.held.get(one, 0) <= time.time()]
+            if due:
+                await self._round(due)
+            else:
+                await self._wait(min(at for one, at in self.held.items() if one not in self.done))
+        if self.escalated:
+            await self.run.append(ESCALATED, {"rows": self.escalated})
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
+            path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
+            self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
+        return [self.done[one] for one in self.targets]
+
+    async def _wait(self, until: float) -> None:
+        at = datetime.fromtimestamp(until, UTC).astimezone()
+        left = len(self.targets) - len(self.done)
+        self.session.progress(f"a provider failed; {counted(left, 'item')} asked again at {at:%H:%M:%S}")
+        await asyncio.sleep(max(0.0, until - time.time()))
+
+    async def _round(self, due: list[Path]) -> None:
+        """Hand the targets out; more at once than processes only overlap their waiting."""
+        capped = self.session.settings.execution.max_cost is not None  # one purse is held by one process
+        count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(due))
+        jobs = [self.options.jobs // count + (number < self.options.jobs % count) for number in range(count)]
+        async with asyncio.TaskGroup() as group:
+            for number in range(count):
+                group.create_task(self._process(due[number::count], jobs[number]))
+
+    async def _process(self, targets: list[Path], jobs: int) -> None:
+        """One process and its answers; what it left open when it ended by itself is an error."""
+        here = self.session
+        asked: dict[str, Any] = {"entry": here.entry, "workspace": str(here.workspace_root), "base_url": here.base_url}
+        asked |= {"jobs": jobs, "several": len(self.targets) > 1, "targets": [place(one) for one in targets]}
+        pipe = asyncio.subprocess.PIPE
+        process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe)
+        assert process.stdin and process.stdout
+        left = dict(enumerate(targets))
+        try:
+            process.stdin.write(json.dumps(asked).encode() + b"\n")
+            while left:
+                size = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))[0]
+                row = json.loads(await process.stdout.readexactly(size))
+                await self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]), failed=row["failed"])
+        except (asyncio.IncompleteReadError, ConnectionError):
+            code = await process.wait()
+            for target in left.values():
+                error = TransomError(f"its process ended with code {code}", hint="give the command again")
+                await self._take(target, verdict_for(target, error, self.options.day), failed=False)
+        finally:
+            kill_group(process)
+            await process.wait()
+
+    async def _take(self, target: Path, verdict: Verdict, *, failed: bool) -> None:
+        """Keep an answer, unless a provider failed for the first time: then it is asked again."""
+        wait = self.session.settings.execution.retry_after
+        if failed and wait and target not in self.held:
+            self.held[target] = time.time() + wait
+            told = {"target": place(target), "until": self.held[target], "cause": _why(verdict)}
+            await self.run.append(HELD, told)
+            return
+        self.done[target] = verdict
+        if verdict.status == "ERROR":
+            row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "item_id": verdict.item_id}
+            row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
+            self.escalated.append(row)
+        number, many = len(self.done), len(self.targets)
+        status, tail = headline(verdict)
+        spent = time.monotonic() - self.began
+        eta = f", {_minutes(spent / number * (many - number))} left" if number < many else f", {_minutes(spent)} in all"
+        said = f"{status}  {verdict.item_id}  {tail or _why(verdict)}".rstrip()
+        self.session.progress(f"[{number:>{len(str(many))}}/{many}] {said}{eta}")
+
+
+def _why(verdict: Verdict) -> str:
+    """Why there is no answer, in one line."""
+    rows = [one.message for one in verdict.errors] + [one.message for one in verdict.warnings]
+    words = [f'not understood: "{one.text}"' for one in verdict.needs_model]
+    return " ".join((words or rows or [""])[0].split())
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+async def _serve() -> None:
+    """The work of one process: the targets that stdin names. It ends at once when stdin does."""
+    from transom.cli.app import build_app
+
+    build_app()  # so that the command is known
+    asked = json.loads(sys.stdin.buffer.readline())
+    asyncio.get_running_loop().add_reader(0, os._exit, 1)
+    common = Common(quiet=True, workspace=Path(asked["workspace"]), base_url=asked["base_url"])
+    session, places = Session.start(common).again(asked["entry"]), asyncio.Semaphore(asked["jobs"])
+    options: Options = given_in(asked["entry"])["options"]
+    try:
+        async with session.open_store() as store, asyncio.TaskGroup() as group:
+            for number, text in enumerate(asked["targets"]):
+                mine = Path(text), number, asked["several"]
+                group.create_task(_answer(session, store, options, places, *mine))
+    finally:
+        for _, chain in session.chains:
+            await chain.aclose()
+
+
+async def _answer(
+    session: Session,
+    store: SqliteStore,
+    options: Options,
+    places: asyncio.Semaphore,
+    target: Path,
+    number: int,
+    several: bool,
+) -> None:
+    """One target's answer, written to stdout; its run is resumed by itself."""
+    command, key = ("check run", "targets") if target.is_dir() else ("check all", "items")
+    given = {**session.entry["given"], key: [str(target)]}
+    session = replace(session, entry={**session.entry, "command": command, "given": given})
+    async with places:
+        try:
+            if target.is_dir():
+                outcome: Any = await run_one(session, store, target, options, set(), several=several)
+            else:
+                outcome = await answer_of(session, store, replace(options, item=target), several=several)
+        except TransomError as error:
+            outcome = error
+    verdict = verdict_for(target, outcome, options.day)
+    failed = isinstance(outcome, ProviderError) and outcome.retryable
+    row = {"n": number, "verdict": verdict.model_dump(mode="json", by_alias=True), "failed": failed}
+    data = json.dumps(row).encode()
+    sys.stdout.buffer.write(_LENGTH.pack(len(data)) + data)
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,95 @@
+"""`check explain`, `check import` and `check waiver lint`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from pathlib import Path
+
+from transom.checklist.atoms import CheckerConfig
+from transom.checklist.results import FindingRow, LintResult
+from transom.checklist.run import Verdict, text_report
+from transom.checklist.run.loading import CONFIG
+from transom.checklist.run.stage import VERDICT_FILE
+from transom.checklist.sheet import read_sheet
+from transom.checklist.waiver_lint import waiver_findings
+from transom.cli.answers import toned
+from transom.cli.batch import found
+from transom.cli.history import all_runs, found_run
+from transom.cli.session import Session
+from transom.errors import InputError
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
+from transom.runs import write_file
+
+
+async def explain_command(session: Session, run: str, item_id: str) -> int:
+    """`check explain`: the verdict in full, what was asked, and how each of its items is judged."""
+    async with found_run(session, run) as (store, found):
+        row = found.row
+        if row.kind == "check-batch":  # the verdicts lie in the runs of its items, each of which has one
+            row = next((one for one in all_runs(store) if one.name == item_id and one.kind != row.kind), row)
+        folder = session.workspace.run_folder(row.name, row.id)
+    path = folder / "run" / "verdict" / VERDICT_FILE
+    if not path.is_file():
+        raise InputError(f"there is no verdict on {item_id} in this run", where=row.id, hint="see: transom runs list")
+    verdict = Verdict.model_validate_json(path.read_bytes())
+    if verdict.item_id != item_id:
+        raise InputError(f"the verdict is on {verdict.item_id}, not on {item_id}", where=row.id, hint="name that")
+    built = sorted(folder.glob(f"build/checker*/{CONFIG}"))
+    checker = Path(str(row.inputs["checker"])) if row.inputs.get("checker") else built[-1].parent if built else folder
+    there = (checker / CONFIG).is_file()
+    config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if there else None
+    judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
+    asked = config.description if config else ""
+    document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
+    lines = [*([f"asked: {' '.join(asked.split())}"] if asked else []), *(_rules(config) if config else ())]
+    lines += ["", *text_report(verdict, toned).rstrip("\n").split("\n"), "", f"run {row.id}, checker {checker}"]
+    return session.report(document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines)
+
+
+def _rules(config: CheckerConfig) -> Iterator[str]:
+    """How each item is judged, a line each."""
+    counts = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
+    for one in config.items:
+        which = f"{counts[one.quantifier]} with {one.select}"
+        which = which.replace("one entry", "an entry") if one.mode == "forbid" else which
+        must = f" has {', '.join(one.required)}" if one.required else " is there"
+        held = one.condition
+        must += (
+            f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip() if held else ""
+        )
+        must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
+        verb = "is a violation where it" if one.mode == "forbid" else "must be one that"
+        yield f"  {one.id} {one.name}: {which} {verb}{must}"
+
+
+def import_command(session: Session, sheet: Path, out: Path) -> int:
+    """`check import`: one item file a line; a file that says something else is not overwritten."""
+    items = read_sheet(sheet)
+    taken = [out / one.name for one in items if _other(out / one.name, one.text)]
+    if taken:
+        hint = "move it away, or choose another folder with -o"
+        raise InputError("is there already and says something else", where=str(taken[0]), hint=hint)
+    for one in items:
+        write_file(out / one.name, one.text.encode())
+    names = [str(out / one.name) for one in items]
+    many = f"{len(items)} item{'' if len(items) == 1 else 's'} in {out}"
+    document = {"schema": "transom.imported/1", "items": names}
+    return session.report(document, many, f"check them with: transom check batch {out}")
+
+
+def _other(path: Path, text: str) -> bool:
+    return path.exists() and (not path.is_file() or path.read_bytes() != text.encode())
+
+
+def waiver_lint_command(session: Session, texts: Sequence[str], day: str) -> int:
+    """`check waiver lint`: exit 1 where a waiver should not be relied upon."""
+    today = date.fromisoformat(day)
+    rows = [row for path in found(texts) for row in waiver_findings(path, today)]
+    told = [FindingRow.of(row) for row in rows]
+    findings = tuple(row for row in told if row.gate != "waiver.soon")
+    remarks = tuple(row for row in told if row.gate == "waiver.soon")
+    lines = [f"remark: {row.finding()}" for row in remarks] + [str(row.finding()) for row in findings]
+    result = LintResult(findings=findings, remarks=remarks)
+    return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)

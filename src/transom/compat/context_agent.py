@@ -1,0 +1,171 @@
+"""`ContextAgent`: `check spec` as an object with one method that never raises, as an earlier system had it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from transom.canonical import Json
+from transom.checklist.item import load_item
+from transom.checklist.pipeline import Manner, Places, spec_of
+from transom.checklist.results import SpecResult
+from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+from transom.checklist.run.stage import Occasion
+from transom.checklist.spec.rounds import ROUNDS
+from transom.checklist.spec.write import WrittenSpec
+from transom.config import Settings, load_settings
+from transom.errors import InputError, TransomError
+from transom.llm import CallSettings, RulesProvider
+from transom.llm.naming import Surroundings, named_chain
+from transom.runs import Run, Workspace
+from transom.sandbox import Sandbox
+
+__all__ = ["AgentResult", "ContextAgent"]
+
+_TITLES = ("Analysis", "Parsing Logic", "Check Logic", "Waiver Logic", "Implementation Guide")
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """What `ContextAgent.process` came to.
+
+    Attributes:
+        result: one sentence.
+        artifacts: `itemspec_path`, `itemspec_content`, `item_id`, `rounds` (round -> its text).
+        metadata: `version`, `model`, `run_id`, and the gate's `findings`.
+        status: an ItemSpec with findings is a success; its file's name says NEEDS_REVIEW.
+        errors: each says what, where, and what to do.
+    """
+
+    result: str
+    artifacts: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+    status: Literal["success", "failed"] = "success"
+    errors: Sequence[str] = ()
+
+
+class ContextAgent:
+    """Writes ItemSpecs: `await ContextAgent().process({"config_path": "item.yaml", "output_dir": "out"})`."""
+
+    def __init__(
+        self,
+        debug_mode: bool = False,
+        llm_config: Mapping[str, Any] | None = None,
+        activity_handler: Callable[[str], None] | None = None,
+        setting_sources: Sequence[Path | str] | None = None,
+    ) -> None:
+        """Make an agent.
+
+        Args:
+            debug_mode: leave every round's prompt and reply in `<output_dir>/<id>_debug/`.
+            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; what is missing is in the settings.
+            activity_handler: is given one line at a time.
+            setting_sources: one settings file; found from the current folder upwards where None.
+        """
+        self.debug_mode = debug_mode
+        self.llm_config = dict(llm_config or {})
+        self.activity_handler = activity_handler or (lambda _: None)
+        self.setting_sources = setting_sources
+
+    async def process(self, inputs: Mapping[str, Any]) -> AgentResult:
+        """Write the ItemSpec of the item `config_path` into `output_dir`."""
+        try:
+            return await self._process(Path(inputs["config_path"]), Path(inputs["output_dir"]))
+        except KeyError as error:
+            wrong = f"inputs: {error} is missing; give config_path and output_dir"
+        except (TransomError, OSError) as error:
+            wrong = str(error)
+        return AgentResult("no ItemSpec was written", status="failed", errors=(wrong,))
+
+    async def _process(self, config_path: Path, output_dir: Path) -> AgentResult:
+        settings = self._settings()
+        self._stage(1, "Loading configuration")
+        item = load_item(config_path)
+        self._ok(f"{item.item_id}: {item.description}")
+        asked = CallSettings(
+            self.llm_config.get("max_tokens", CallSettings().max_tokens), self.llm_config.get("temperature")
+        )
+        manner = Manner(Occasion(as_of=""), Sandbox(), spec=asked)
+        workspace = Workspace.at(settings.workspace or output_dir / ".transom", state_dir=settings.state_dir)
+        places = Places(search_root=settings.paths.search_root, out=output_dir)
+        about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}
+        own = {"rules": _rules(settings)}
+        async with workspace.open_store() as store:
+            around = Surroundings(Path.cwd(), settings, store=store, where="llm_config", own=own)
+            chain = named_chain(settings.model, around)
+            async with await Run.open(
+                "check", about, name=item.item_id, workspace=workspace, store=store, chain=chain
+            ) as run:
+                run.progress = _Rounds(self, run)
+                written = await spec_of(run, item, places, manner)
+                if isinstance(written, SpecResult):
+                    words = ", ".join(repr(row.text) for row in written.needs_model)
+                    what = f"rules cannot read {words}"
+                    raise InputError(what, where=str(config_path), hint="name a model in llm_config")
+                return self._written(run, item.item_id, written, output_dir)
+
+    def _written(self, run: Run, item_id: str, spec: WrittenSpec, output_dir: Path) -> AgentResult:
+        self._stage(7, "Assembling the ItemSpec")
+        text = spec.path.read_text(encoding="utf-8")
+        self._ok(f"{len(text)} characters")
+        self._stage(8, "Quality validation")
+        findings = [f"{row.artifact}:{row.line or 1}: {row.message}" for row in spec.result.findings]
+        for line in findings or ["passed"]:
+            self._ok(line)
+        self._stage(9, "Saving")
+        if self.debug_mode:
+            debug = output_dir / f"{item_id}_debug"
+            debug.mkdir(exist_ok=True)
+            for file in sorted((run.folder / "spec").glob("round*/*.md")):
+                (debug / file.name).write_bytes(file.read_bytes())
+        self._ok(str(spec.path))
+        rounds = {each.tag: (run.folder / each.stage / each.file).read_text(encoding="utf-8") for each in ROUNDS}
+        artifacts = {"itemspec_path": str(spec.path), "itemspec_content": text, "item_id": item_id, "rounds": rounds}
+        metadata: dict[str, Json] = {
+            "version": spec.result.schema_,
+            "model": run.chain.name,
+            "run_id": run.id,
+            "findings": list[Json](findings),
+        }
+        return AgentResult("ItemSpec generation completed", artifacts, metadata)
+
+    def _settings(self) -> Settings:
+        sources = list(self.setting_sources or ())
+        if len(sources) > 1:
+            raise InputError("several settings files", where="setting_sources", hint="name one")
+        told = {"model": self.llm_config["model"]} if self.llm_config.get("model") else None
+        return load_settings(file=Path(sources[0]) if sources else None, command_line=told)
+
+    def _stage(self, number: int, title: str) -> None:
+        self.activity_handler(f"[Stage {number}] {title}")
+
+    def _ok(self, line: str) -> None:
+        self.activity_handler(f"  {line}")
+
+
+@dataclass
+class _Rounds:
+    """A run's progress as the activity log of five rounds, each with the size of what it wrote."""
+
+    agent: ContextAgent
+    run: Run
+    begun: str = ""
+
+    def __call__(self, line: str) -> None:
+        stage, _, what = line.partition(": ")
+        number = next((each.number for each in ROUNDS if each.stage == stage), 0)
+        if not number:
+            self.agent._ok(line)
+        elif stage != self.begun:
+            self.begun = stage
+            self.agent._stage(number + 1, f"Round {number}: {_TITLES[number - 1]} ({what})")
+
+
+def _rules(settings: Settings) -> Callable[[], RulesProvider]:
+    def made() -> RulesProvider:
+        knowledge = load_knowledge(settings.paths.knowledge_dirs)
+        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+
+    return made

@@ -1,0 +1,61 @@
+"""Steps from the best design: the most promising ones near it, by a linear model of the solves around it.
+
+A sampler explores; it takes many solves to reach an optimum that lies on its constraints. So in the second half of a
+study every other design is such a step. The model is linear in the logarithms of variables that are above 0.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from transom.studies.study import Number, Study, nearby_design
+from transom.studies.trials import Trial, ranked
+
+_CANDIDATES = 300
+_NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
+_RIDGE = 1e-3
+_VIOLATION = 10.0  # what a violated constraint weighs against the objective, both relative
+
+
+def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:
+    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete.
+
+    Args:
+        spread: standard deviation of a candidate, as a share of each variable's range.
+    """
+    import numpy as np  # noqa: PLC0415  slow
+
+    numeric = [name for name, one in study.variables.items() if not one.choices]
+    best = next(iter(ranked(study, trials)), None)
+    if best is None or len(study.objectives) > 1 or not numeric:
+        return []
+    choices = {name: best.params[name] for name in study.variables.keys() - numeric}
+    solved = [trial for trial in trials if trial.kind == "solved" and choices.items() <= trial.params.items()]
+    centre = np.array(_place(study, numeric, best.params))
+    places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre
+    weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
+    sign = -1 if study.objectives[0].direction == "maximize" else 1
+    unit = sign * (abs(best.values[0]) or 1.0)
+    seen = np.array([[trial.values[0] / unit, *trial.violations.values()] for trial in solved])
+    left = weights * np.column_stack([np.ones(len(solved)), places])
+    ridge = np.diag([0.0, *[_RIDGE] * len(numeric)])
+    model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
+
+    candidates = [nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)]
+    there = np.array([_place(study, numeric, one) for one in candidates]) - centre
+    expected: Any = np.column_stack([np.ones(len(there)), there]) @ model
+    costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
+    return [candidates[n] for n in np.argsort(costs)]
+
+
+def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> list[float]:
+    """A design as a point: logarithms of variables above 0, other ones as shares of their range."""
+    point = []
+    for name in names:
+        low, high = study.variables[name].bounds
+        value = float(design[name])
+        point.append(math.log(value) if low > 0 else value / ((high - low) or 1.0))
+    return point

@@ -1,0 +1,244 @@
+"""YAML 1.2 texts that people write: plain data with a line for every value, and errors that say what to write.
+
+Only the parser's events are used, never a constructor: no tag can make an object, a date stays the text that it is,
+and `010` or `20.10` can be read as it was written (`YamlFile.written`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from transom.canonical import Json
+from transom.errors import InputError
+
+Key: TypeAlias = str | int
+
+MAX_NODES = 200_000
+MAX_DEPTH = 40
+
+_TAG = "tag:yaml.org,2002:"
+_TAGS = ("str", "int", "float", "bool", "null", "map", "seq")
+# The core schema of YAML 1.2.
+_PLAIN: Final = {
+    "null": re.compile(r"~|null|Null|NULL|"),
+    "bool": re.compile(r"true|True|TRUE|false|False|FALSE"),
+    "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    "float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+}
+_HINTS = (
+    ("scanning an alias", 'a text that begins with * stands in quotes: "*SPEF*"'),
+    ("undefined alias", 'a text that begins with * stands in quotes: "*SPEF*"'),
+    ("anchor", "a text that begins with & stands in quotes"),
+    ("tab", "indent with spaces, not with tabs"),
+    ("mapping values are not allowed", 'a text that holds ": " stands in quotes'),
+    ("cannot start any token", "put the text in quotes"),
+    ("a second document", "one file holds one document; remove the line ---"),
+    ("quoted scalar: found unexpected end", "close the quotation mark"),
+    ("flow ", "close the bracket"),
+    ("could not find expected ':'", "write `key: value`; a text that goes on in the next line stands in quotes"),
+    ("block ", "indent it like the keys beside it, and close every bracket and quotation above"),
+    ("unknown escape", "a text with a backslash stands in single quotes: 'regex:\\d{4}'"),
+)
+_HINT = "mend that line: `key: value`, entries of a list after `- `, special characters in quotes"
+
+
+@dataclass(frozen=True)
+class YamlFile:
+    """A YAML file's data, and where each value stands.
+
+    Attributes:
+        path: as the person named it.
+        text: the whole text.
+        data: plain values; a mapping's keys are texts.
+        lines: `("waivers", "waive_items", 0)` -> 1-based line.
+        written: the same for scalars -> the text as written, e.g. `"010"` for the integer 10.
+    """
+
+    path: Path
+    text: str
+    data: Json
+    lines: Mapping[tuple[Key, ...], int]
+    written: Mapping[tuple[Key, ...], str]
+
+    def line_of(self, *at: Key) -> int:
+        """Line of a value, or of the nearest thing around it that is there."""
+        for length in range(len(at), -1, -1):
+            if at[:length] in self.lines:
+                return self.lines[at[:length]]
+        return 1
+
+    def where(self, *at: Key) -> str:
+        return f"{self.path}:{self.line_of(*at)}"
+
+
+def parse_yaml(text: str, path: Path) -> YamlFile:
+    """Read one YAML 1.2 document.
+
+    Args:
+        text: the document.
+        path: its file, for errors.
+
+    Raises:
+        InputError: with file:line and what to write instead; also for an empty text.
+    """
+    from yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415  (slow, and not every command reads YAML)
+
+    try:
+        node = _Composer(text, path).document()
+    except MarkedYAMLError as error:
+        raise _broken(text, path, error) from error
+    except (YAMLError, UnicodeEncodeError) as error:
+        position = getattr(error, "position", None) or getattr(error, "start", 0)
+        line = text.count("\n", 0, position) + 1
+        hint = "remove it; the file must be plain text"
+        raise InputError("holds a control character", where=f"{path}:{line}", hint=hint) from error
+    if node is None:
+        raise InputError("is empty", where=str(path), hint="write at least one `key: value` line")
+    reader = _Reader(path)
+    data = reader.convert(node, ())
+    return YamlFile(path, text, data, reader.lines, reader.written)
+
+
+def _broken(text: str, path: Path, error: Any) -> InputError:
+    mark, opened = error.problem_mark or error.context_mark, error.context_mark
+    problem = ": ".join(part for part in (error.context, error.problem) if part)
+    line = mark.line + 1 if mark else 1
+    if mark and text[mark.index : mark.index + 1] == "\t":
+        problem = "found a tab where the indentation stands"
+    # An unclosed bracket or quotation is noticed at the end; the place to mend is where it opened.
+    elif opened and ("end of stream" in problem or (mark and "flow" in problem and mark.index >= len(text.rstrip()))):
+        line = opened.line + 1
+    return _invalid(problem, path, min(line, text.rstrip("\n").count("\n") + 1))
+
+
+def _invalid(problem: str, path: Path, line: int) -> InputError:
+    hint = next((hint for part, hint in _HINTS if part in problem), _HINT)
+    return InputError(f"is not valid YAML: {problem}", where=f"{path}:{line}", hint=hint)
+
+
+class _Node(NamedTuple):
+    """A value as it is written: a scalar has a text, a mapping's nodes are keys and values in turn."""
+
+    line: int
+    tag: str
+    text: str | None
+    nodes: list[_Node]
+    is_mapping: bool = False
+
+
+class _Composer:
+    """Makes nodes of the parser's events. An alias is the node that it names."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        import yaml  # noqa: PLC0415  (slow, and not every command reads YAML)
+
+        self.path = path
+        self.events: Iterator[Any] = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        self.anchors: dict[str, _Node] = {}
+
+    def document(self) -> _Node | None:
+        """The one document; None where there is none."""
+        node = None
+        for event in self.events:
+            if type(event).__name__ == "DocumentStartEvent":
+                if node:
+                    raise _invalid("a second document begins", self.path, event.start_mark.line + 1)
+                node = self.node(next(self.events), 0)
+        return node
+
+    def node(self, event: Any, depth: int) -> _Node:
+        """The value that begins with an event."""
+        line, kind, anchor = event.start_mark.line + 1, type(event).__name__, getattr(event, "anchor", None)
+        if depth > MAX_DEPTH:
+            raise InputError("is nested too deeply", where=f"{self.path}:{line}", hint="write it with fewer brackets")
+        if kind == "AliasEvent":
+            if anchor not in self.anchors:
+                raise _invalid(f"undefined alias {anchor!r}", self.path, line)
+            return self.anchors[anchor]
+        if anchor in self.anchors:
+            raise _invalid(f"the anchor {anchor!r} is defined twice", self.path, line)
+        node = self._scalar(event, line) if kind == "ScalarEvent" else self._collection(event, line, depth)
+        if anchor is not None:
+            self.anchors[anchor] = node
+        return node
+
+    def _scalar(self, event: Any, line: int) -> _Node:
+        if event.tag:
+            return _Node(line, event.tag, event.value, [])
+        return _Node(line, _TAG + (plain_kind(event.value) if event.implicit[0] else "str"), event.value, [])
+
+    def _collection(self, event: Any, line: int, depth: int) -> _Node:
+        nodes = list[_Node]()
+        for one in self.events:
+            if type(one).__name__ in ("SequenceEndEvent", "MappingEndEvent"):
+                break
+            nodes.append(self.node(one, depth + 1))
+        is_mapping = type(event).__name__ == "MappingStartEvent"
+        return _Node(line, event.tag or f"{_TAG}{'map' if is_mapping else 'seq'}", None, nodes, is_mapping)
+
+
+class _Reader:
+    """Turns nodes into plain values and notes where each one stands."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines: dict[tuple[Key, ...], int] = {}
+        self.written: dict[tuple[Key, ...], str] = {}
+        self.nodes = 0
+
+    def convert(self, node: _Node, at: tuple[Key, ...]) -> Json:
+        self.lines.setdefault(at, node.line)
+        self.nodes += 1
+        if self.nodes > MAX_NODES or len(at) > MAX_DEPTH:  # a few lines of aliases can mean billions
+            raise self._error(node, "grows too large when its aliases (*name) are followed", "write the values out")
+        if node.tag.removeprefix(_TAG) not in _TAGS:
+            raise self._error(node, f"the tag {node.tag} is not supported", "remove it, or put the text in quotes")
+        if node.text is not None:
+            self.written[at] = node.text
+            return _value(node.tag.removeprefix(_TAG), node.text)
+        if node.is_mapping:
+            own = {key: self.convert(value, (*at, key)) for key, value in self._pairs(node, at)}
+            merged = own.pop("<<", None) if isinstance(own.get("<<"), dict) else None
+            return {**merged, **own} if isinstance(merged, dict) else own
+        return [self.convert(value, (*at, index)) for index, value in enumerate(node.nodes)]
+
+    def _pairs(self, node: _Node, at: tuple[Key, ...]) -> Iterator[tuple[str, _Node]]:
+        seen: dict[str, int] = {}
+        for key_node, value in zip(node.nodes[::2], node.nodes[1::2], strict=True):
+            key, line = key_node.text, key_node.line
+            if key is None:
+                raise self._error(key_node, "a key must be a text", "put text with { or [ in quotes")
+            if key_node.tag == f"{_TAG}null":
+                raise self._error(key_node, "a key is empty (null)", "name the key before the colon")
+            if key in seen:
+                raise self._error(key_node, f"the key {key!r} stands in line {seen[key]} already", "keep one of them")
+            seen[key] = line
+            self.lines[(*at, key)] = line
+            yield key, value
+
+    def _error(self, node: _Node, what: str, hint: str) -> InputError:
+        return InputError(what, where=f"{self.path}:{node.line}", hint=hint)
+
+
+def plain_kind(text: str) -> str:
+    """What a scalar without quotes is: null, bool, int, float or str."""
+    return next((name for name, form in _PLAIN.items() if form.fullmatch(text)), "str")
+
+
+def _value(kind: str, text: str) -> Json:
+    """A scalar by the YAML 1.2 core schema; what JSON cannot hold stays text."""
+    if kind == "null":
+        return None
+    if kind == "bool" and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind == "int" and re.fullmatch(r"[-+]?\d{1,300}", text):
+        return int(text, 10)
+    if kind == "int" and re.fullmatch(r"0x[0-9a-fA-F]{1,64}|0o[0-7]{1,64}", text):
+        return int(text, 0)
+    if kind == "float" and re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?", text):
+        return float(text)
+    return text
