@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -275,3 +277,22 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 def test_ctrl_c_without_a_run(tmp_path: Path) -> None:
     code, ready, said = interrupt(tmp_path, "alone")
     assert (code, ready, said) == (130, "ready", "\ntransom: interrupted\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    bin_ = tmp_path / "transom"
+    bin_.write_text(f'#!/bin/sh\nexec {sys.executable} -m transom.cli "$@"\n')
+    bin_.chmod(0o755)
+    ask = {
+        "bash": 'eval "$(_TRANSOM_COMPLETE=source_bash transom)"; COMP_WORDS=(transom check ba); COMP_CWORD=2; '
+        '_transom_completion transom; echo "${COMPREPLY[@]}"',
+        "zsh": 'compdef() { :; }; _arguments() { echo "$@"; }; eval "$(_TRANSOM_COMPLETE=source_zsh transom)"; '
+        "words=(transom check ba); CURRENT=3; _transom_completion",
+    }
+    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = subprocess.run([shell, "-c", ask[shell]], env=environment, capture_output=True, text=True, check=False)
+    assert "batch" in done.stdout and "lint" not in done.stdout, done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -19,7 +18,6 @@ from tests.cli.helpers import clean_environment
 
 ODD = "description: Confirm that the moon is frobnicated.\n"
 PROVIDERS = """\
-import os
 from transom.errors import NetworkFailed
 from transom.llm import Capabilities, RulesProvider
 
@@ -124,7 +122,7 @@ def _children() -> list[int]:
     found = []
     for one in Path("/proc").glob("[0-9]*"):
         try:
-            mine = os.readlink(one / "cwd") == str(Path.cwd())
+            mine = (one / "cwd").readlink() == Path.cwd()
             if mine and b"transom.cli.batch" in (one / "cmdline").read_bytes():
                 found.append(int(one.name))
         except OSError:
@@ -154,5 +152,5 @@ def test_only_what_is_new_since_a_baseline_fails(desk: Desk) -> None:
 def test_each_waiver_that_counted_stands_in_the_audit(desk: Desk) -> None:
     assert desk.check("all", "VER-04.yaml", "-q").code == 0
     (row,) = [json.loads(line) for line in (desk.here / ".transom" / "waiver_audit.jsonl").read_text().splitlines()]
-    assert (row["item_id"], row["match"], row["approver"], row["expires"]) == ("VER-04", "wildcard", None, None)
-    assert row["reason"] and row["time"] and row["finding"]["name"] == "SPEF Version Completeness"
+    assert (row["item_id"], row["match"], row["approver"], row["expires"]) == ("VER-04", "exact", None, None)
+    assert row["reason"] and row["time"] and row["finding"]["id"] == "2.2"

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from scripts import draw_architecture
+from scripts import draw_architecture, draw_settings
 
 from tests.repository.tracked import ROOT
+from transom.config import known_keys
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_OR_READ = {"console", "python", "sh", "text"}
@@ -177,6 +178,12 @@ def test_every_room_has_a_paragraph() -> None:
     page = draw_architecture.PAGE.read_text(encoding="utf-8")
     rooms = {draw_architecture.room_name(path) for path in draw_architecture.rooms()}
     assert {room for room in rooms if f"**{room}**" not in page} == set()
+
+
+def test_the_page_of_settings_has_every_key_as_it_is_today() -> None:
+    page = draw_settings.PAGE.read_text(encoding="utf-8")
+    assert page == draw_settings.page(), "run: python -m scripts.draw_settings"
+    assert {key for key in known_keys() if f"| `{key}` |" not in page} == set()
 
 
 def test_the_changelog_knows_the_version() -> None:

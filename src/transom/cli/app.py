@@ -30,11 +30,20 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 """What a shell shows of a program that SIGPIPE ended."""
 
+COMPLETE = "_TRANSOM_COMPLETE"
+"""The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
+
 _OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code. Whatever happens, a person sees one line and no traceback."""
+    if asked := os.environ.get(COMPLETE):
+        from typer._completion_classes import completion_init
+        from typer.completion import shell_complete
+
+        completion_init()
+        return int(shell_complete(build_app(), {}, "transom", COMPLETE, asked))
     open_streams()
     begun: list[Session] = []
     try:

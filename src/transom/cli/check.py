@@ -169,7 +169,10 @@ async def overturn(session: Session, run: RunArgument, item: Item, by: Name, rea
 
 @command(check_app, "explain", example="transom check explain batch VER-02")
 async def explain(session: Session, run: RunArgument, item: Item) -> int:
-    """Say why a verdict is as it is: what was asked, how each part is judged, and the lines that decided."""
+    """Say why a verdict is as it is.
+
+    That is what was asked, how each part is judged, and the lines that decided.
+    """
     from transom.cli.everyday import explain_command
 
     return await explain_command(session, run, item)
@@ -190,6 +193,27 @@ async def import_(
     return import_command(session, sheet, out)
 
 
+Lines = Annotated[list[str], typer.Option(metavar="FILE:LINE", help="A line that is so; may be given several times.")]
+
+
+@command(check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121")
+async def teach(
+    session: Session,
+    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")],
+    options: Annotated[Options, Among("variables")],
+    good: Lines = [],  # noqa: B006  as typer wants it
+    bad: Lines = [],  # noqa: B006
+    beside: Lines = [],  # noqa: B006
+) -> int:
+    """Write a domain from lines of a real log that are good, bad or beside the point; then give the verdict.
+
+    Shows what it would match in the whole log. Without lines it asks on the terminal.
+    """
+    from transom.cli.teaching import Told, teach_command
+
+    return await teach_command(session, item, Told(good, bad, beside), options)
+
+
 waiver_app = group("waiver", "The waivers of items.")
 check_app.add_typer(waiver_app)
 
@@ -200,7 +224,10 @@ async def lint_waivers(
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
     options: Annotated[Options, Among("as_of")],
 ) -> int:
-    """Name waivers without reason, owner or last day, those that have expired, and those that fit everything."""
+    """Name the waivers that should not be relied upon.
+
+    That is those without reason, owner or last day, those that have expired, and those that fit everything.
+    """
     from transom.cli.everyday import waiver_lint_command
 
     return waiver_lint_command(session, targets, options.day)

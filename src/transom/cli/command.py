@@ -45,7 +45,7 @@ class Group(TyperGroup):
     """A group of commands that names the nearest one when it is given a name that it does not have."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args:
+        if not args and not ctx.resilient_parsing:  # a shell that completes wants no help
             typer.echo(ctx.get_help(), err=True)
             ctx.exit(2)
         return super().parse_args(ctx, args)
@@ -56,7 +56,7 @@ class Group(TyperGroup):
         return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not args[0].startswith("-"):
+        if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
             meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
             hint = f"did you mean {meant}? see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)

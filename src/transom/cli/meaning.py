@@ -54,7 +54,7 @@ async def with_readings(
     )
     chosen = await _chosen(session, run, item, rows) if rows else None
     if chosen:
-        _write(item, *chosen)
+        write_reads_as(item, *chosen)
         return None
     command = f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
     return answer.model_copy(update={"readings": rows, "choose": command})
@@ -77,7 +77,7 @@ async def _chosen(
         word = await run.ask(KEY, asks, options=options)
     except Paused:
         shown = tuple(f"{row.says}; evidence: {row.evidence}" for row in rows)
-        text = OpenQuestion((), "", "", asks, (*shown, NONE)).ask() if _on_terminal(session) else ""
+        text = OpenQuestion((), "", "", asks, (*shown, NONE)).ask() if on_terminal(session) else ""
         if not text:
             return None
         await run.decide(options[(*shown, NONE).index(text)], KEY, by=os.environ.get("USER", ""))
@@ -85,11 +85,12 @@ async def _chosen(
     return next(((row.reads_as, word.by) for row in rows if row.says == word.text), None)
 
 
-def _on_terminal(session: Session) -> bool:
+def on_terminal(session: Session) -> bool:
+    """Whether a person can be asked."""
     return session.verbosity >= 0 and session.format == "text" and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _write(item: Item, reads_as: dict[str, Json], by: str) -> None:
+def write_reads_as(item: Item, reads_as: dict[str, Json], by: str) -> None:
     """Add `reads_as` to the item's file."""
     text = add_key(load_yaml(item.path), KEY, reads_as, f"chosen by {by or 'a person'}")
     path = item.path.resolve()  # of a link the file that it leads to

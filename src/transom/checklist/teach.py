@@ -1,0 +1,282 @@
+"""`check teach`: from lines that a person marks as good, bad or beside the point to a domain file.
+
+A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it fits a line of another
+mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by no pattern must be
+marked, too; in another log such a line is an error. So what nobody was shown is never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from transom.canonical import Json
+from transom.errors import InputError
+from transom.formats.yaml_files import dump_yaml
+
+Mark = Literal["good", "bad", "beside"]
+
+_TOKEN: Final = re.compile(
+    r"(?P<number>(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?(?![\w.]*\w))"
+    r"|(?P<word>[A-Za-z]+(?![\w/.\[\]$-]*[\w/\]]))"
+    r"|(?P<name>[A-Za-z_\\$][\w/.\[\]$:\\-]*[\w/\]]|\w+[\w/.\[\]$-]*)"
+    r"|(?P<blank>\s+)|(?P<sign>.)"
+)
+_NUMBERS: Final = {
+    "zero": r"[-+]?0+(?:\.0+)?(?:[eE][-+]?\d+)?%?",
+    "more": r"\+?(?=[\d.]*[1-9])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?",
+    "less": r"-(?=[\d.]*[1-9])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?",
+}
+_NUMBER: Final = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?%?"
+_NAME: Final = r"[\w/.\[\]$:\\-]+"
+_DENIES: Final = r"(?:not?|never|without|un\w+|in\w+|fail\w*|errors?|abort\w*|skip\w*|violat\w*|missing|warning)"
+_WORD: Final = rf"(?i:(?!{_DENIES}\b)[a-z]+)"
+_ALARM: Final = r"(?i)\b(?:error|errors|fatal|fail|fails|failed|failure|failures|abort|aborted|violat\w*|illegal)\b"
+_COMMON: Final = frozenset({"the", "and", "for", "all", "was", "were", "with", "has", "have", "are", "this", "that"})
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A line that a person marked: where it stands, what it says."""
+
+    mark: Mark
+    text: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+
+    @property
+    def sign(self) -> str:
+        """Of a number: `less`, `zero` or `more`."""
+        value = float(self.text.rstrip("%"))
+        return "less" if value < 0 else "more" if value else "zero"
+
+
+@dataclass
+class _Pattern:
+    """What lines of one mark and one build have in common: at each place the texts that were seen there."""
+
+    mark: Mark
+    places: list[list[_Token]]
+    signed: set[int] = field(default_factory=set)
+    fixed: set[int] = field(default_factory=set)
+
+    @property
+    def named(self) -> int | None:
+        """The place of what the line is about."""
+        return next((at for at, seen in enumerate(self.places) if seen[0].kind == "name"), None)
+
+    def regex(self) -> str:
+        told = "".join(self._place(at) for at in range(len(self.places)))
+        return rf"^\s*{told}\s*$"
+
+    def _place(self, at: int) -> str:
+        seen, kind = list(dict.fromkeys(one.text for one in self.places[at])), self.places[at][0].kind
+        if kind == "blank":
+            return r"\s+"
+        if kind == "number":
+            signs = self.signs_at(at)
+            return f"(?:{'|'.join(_NUMBERS[one] for one in sorted(signs))})" if len(signs) < len(_NUMBERS) else _NUMBER
+        free = at not in self.fixed and (kind == "name" or (kind == "word" and len(seen) > 1))
+        text = _NAME if kind == "name" else _WORD
+        text = text if free else "|".join(map(re.escape, seen))
+        if at == self.named:
+            return f"(?P<name>{text})"
+        return text if free or len(seen) == 1 else f"(?:{text})"
+
+    def signs_at(self, at: int) -> frozenset[str]:
+        """Which numbers fit: of what is counted only those like the ones that were seen, so that 0 errors stay 0."""
+        counted = self.alarms or self._is_counted(at)
+        return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
+
+    def seen_signs(self, at: int) -> frozenset[str]:
+        return frozenset(one.sign for one in self.places[at])
+
+    @property
+    def alarms(self) -> bool:
+        return any(re.match(_ALARM, one.text) for seen in self.places for one in seen)
+
+    def _is_counted(self, at: int) -> bool:
+        """Whether a number stands before a word, or behind a colon or an equals sign; a coordinate does not."""
+        near = [seen[0] for seen in self.places]
+        before = [one.text for one in near[max(0, at - 2) : at] if one.kind != "blank"][-1:]
+        return before in ([":"], ["="]) or [one.kind for one in near[at + 1 : at + 3]] == ["blank", "word"]
+
+    def narrow(self, line: str) -> bool:
+        """Make it not fit a line of another mark; False where nothing tells them apart."""
+        other = tokens(line)
+        if [one.kind for one in other] != self.kinds:  # a name may be read as several tokens
+            free = [at for at in range(len(self.places)) if self.places[at][0].kind == "name"]
+            self.fixed.update(free)
+            return not re.match(self.regex(), line)
+        numbers = [at for at, seen in enumerate(self.places) if seen[0].kind == "number"]
+        self.signed.update(at for at in numbers if other[at].sign not in self.seen_signs(at))
+        for kind in ("word", "name"):
+            if not re.match(self.regex(), line):
+                return True
+            of_kind = (at for at, seen in enumerate(self.places) if seen[0].kind == kind)
+            self.fixed.update(at for at in of_kind if other[at].text not in {one.text for one in self.places[at]})
+        return not re.match(self.regex(), line)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [seen[0].kind for seen in self.places]
+
+
+def tokens(line: str) -> list[_Token]:
+    """A line in pieces: numbers, words, names of a design, blanks, signs."""
+    return [_Token(str(found.lastgroup), found[0]) for found in _TOKEN.finditer(line.strip())]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learned from marked lines.
+
+    Attributes:
+        rows: (mark, regex) of good and bad lines.
+        skipped: regexes of lines beside the point.
+        must: regexes of lines that speak of the matter.
+    """
+
+    marked: tuple[Marked, ...]
+    rows: tuple[tuple[Mark, str], ...]
+    skipped: tuple[str, ...]
+    must: tuple[str, ...]
+
+    def read(self, line: str) -> Mark | Literal["unread"] | None:
+        """What becomes of a line: a mark, `unread` where it must be read and is not, None where it is about nothing."""
+        for mark, regex in self.rows:
+            if re.match(regex, line):
+                return mark
+        if not any(re.search(regex, line) for regex in self.must):
+            return None
+        return "beside" if any(re.match(regex, line) for regex in self.skipped) else "unread"
+
+
+def learn(marked: Sequence[Marked]) -> Lesson:
+    """Patterns from marked lines.
+
+    Raises:
+        InputError: no good line, a blank one, or lines of two marks that nothing tells apart.
+    """
+    if not any(one.mark == "good" for one in marked):
+        raise InputError("no line is marked as good", hint="name one with --good FILE:LINE")
+    groups: dict[tuple[object, ...], _Pattern] = {}
+    for one in marked:
+        parts = tokens(one.text)
+        if not any(part.kind in ("word", "name", "number") for part in parts):
+            raise InputError("says nothing", where=f"{one.file}:{one.line}", hint="mark another line")
+        signs = tuple(part.text for part in parts if part.kind == "sign")
+        key = (one.mark, tuple(part.kind for part in parts), signs)
+        found = groups.setdefault(key, _Pattern(one.mark, [[] for _ in parts]))
+        for place, part in zip(found.places, parts, strict=True):
+            place.append(part)
+    for pattern in groups.values():
+        for one in marked:
+            if one.mark != pattern.mark and re.match(pattern.regex(), one.text) and not pattern.narrow(one.text):
+                what = f"nothing tells this line, marked as {one.mark}, from those marked as {pattern.mark}"
+                hint = "a limit on a number cannot be taught by lines; mark other lines"
+                raise InputError(what, where=f"{one.file}:{one.line}", hint=hint)
+    rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
+    skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
+    return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)))
+
+
+def _must(marked: Sequence[Marked]) -> Iterable[str]:
+    """What speaks of the matter: how good and bad lines begin, words of bad lines alone, and words of alarm."""
+    told = [tokens(one.text) for one in marked if one.mark != "beside"]
+    begins = [_beginning(parts) for parts in told]
+    words = [_words(one.text) for one in marked if one.mark != "beside"]
+    yield from dict.fromkeys(begins)
+    if common := sorted(set.intersection(*words)):
+        yield rf"(?i)\b(?:{'|'.join(common)})\b"
+    good = set().union(*(_words(one.text) for one in marked if one.mark == "good"))
+    bad = set().union(*(_words(one.text) for one in marked if one.mark == "bad"))
+    if alone := sorted(bad - good):
+        yield rf"(?i)\b(?:{'|'.join(alone)})\b"
+    yield _ALARM
+
+
+def _beginning(parts: Sequence[_Token]) -> str:
+    """The first word, name or number of a line with the signs before it; a name by its letters alone."""
+    told = ""
+    for part in parts:
+        if part.kind in ("word", "name"):
+            letters = re.match(r"[A-Za-z]+[^A-Za-z0-9\s]?", part.text)
+            return rf"^\s*{told}{re.escape(letters[0] if letters else part.text)}"
+        if part.kind == "number":
+            return rf"^\s*{told}[-+]?\d"
+        told += r"\s+" if part.kind == "blank" else re.escape(part.text)
+    return rf"^\s*{told}"
+
+
+def _words(line: str) -> set[str]:
+    return {
+        part.text.lower()
+        for part in tokens(line)
+        if part.kind == "word" and len(part.text) > 2 and part.text.lower() not in _COMMON
+    }
+
+
+def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> str:
+    """The domain file: patterns, guards, and the marked lines as its examples.
+
+    Args:
+        name: of the domain, small letters, digits and `_`.
+        title: what it is about, in words.
+        files: globs of the names of such files.
+    """
+    named = all("(?P<name>" in regex for _, regex in lesson.rows)
+    fields: list[Json] = [{"name": "status", "type": "String", "about": "good or bad by the line", "example": "good"}]
+    if named:
+        about = "what the line is about, as printed"
+        example = next(match["name"] for match in _matches(lesson))
+        fields.insert(0, {"name": "name", "type": "String", "about": about, "example": example})
+    rows: list[Json] = []
+    for mark, regex in lesson.rows:
+        plain = regex if named else regex.replace("(?P<name>", "(?:")
+        rows.append({"match": plain, "says": {"status": mark}})
+    outcomes = {"good": "holds", "bad": "fails", "beside": "none"}
+    examples: list[Json] = [{"outcome": outcomes[one.mark], "text": one.text} for one in lesson.marked]
+    words = " ".join(re.findall(r"[a-z]+", title.lower())) or name
+    source: dict[str, Json] = {"kind": f"{name}_log", "files": list(files), "must_be_read": list(lesson.must)}
+    source |= {"may_be_skipped": list(lesson.skipped)} if lesson.skipped else {}
+    source["error_if_nothing_read"] = "no line that was taught stands in it"
+    required: list[Json] = ["result.name", "result.status"] if named else ["result.status"]
+    data: dict[str, Json] = {
+        "schema": "transom.knowledge/1",
+        "domain": name,
+        "title": title,
+        "extracts": "the lines that say how it went",
+        "question": f"whether all is well: {title}",
+        "claims": [
+            {"means": f"every line that was taught is a good one: {title}", "subject": [words], "is": ["clean"]}
+        ],
+        "categories": [{"key": "result", "name": "Result", "fields": fields}],
+        "items": [
+            {
+                "key": "all_good",
+                "name": title,
+                "required": required,
+                "condition": {"field": "result.status", "op": "equals", "value": "good"},
+                "examples": examples,
+            }
+        ],
+        "sources": [source],
+        "read": [{"file": f"{name}_log", "category": "result", "rows": rows}],
+    }
+    return dump_yaml(data)
+
+
+def _matches(lesson: Lesson) -> Iterable[re.Match[str]]:
+    for one in lesson.marked:
+        for _, regex in lesson.rows:
+            if match := re.match(regex, one.text):
+                yield match

@@ -1,0 +1,132 @@
+"""Six logs of kinds that no domain knows: from nothing to a verdict in at most six answers, and none of them wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.checks import Desk
+from transom.checklist.teach import Marked, learn
+from transom.errors import InputError
+
+LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
+    # kind: what must hold, the log, the marks (a letter and a line), and the logs of other days with their verdicts
+    "esd": (
+        "Confirm that every pad is protected against ESD.",
+        "ESD Auditor 3.1\nLoading deck esd.rul\ndeck errors: 0\nESD-001 pad_io[0]/clamp : protected (12.5 mV)\n"
+        "ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)\nESD-004 pad_vdd/clamp : waived by deck\nAudit done.\n",
+        ("g4", "b5", "n3", "g6"),
+        {
+            "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "PASS",
+            "deck errors: 2\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "ERROR",
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : not checked\n": "ERROR",
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : EXPOSED (9.5 mV)\n": "FAIL",
+            "ESD Auditor 3.1\nAudit done.\n": "ERROR",
+        },
+    ),
+    "scan": (
+        "Confirm that every scan chain traces.",
+        "chain c0: 512 flops, 0 breaks\nchain c1: 498 flops, 2 breaks\n",
+        ("g1", "b2"),
+        {
+            "chain c0: 520 flops, 0 breaks\nchain c7: 1 flops, 0 breaks\n": "PASS",
+            "chain c0: 520 flops, 0 breaks\nchain c7: 1 flops, 13 breaks\n": "FAIL",
+            "chain c0: 520 flops, 0 breaks\nchain c7: untraced\n": "ERROR",
+        },
+    ),
+    "bump": (
+        "Confirm that no bump exceeds its current.",
+        "BUMP      LIMIT  USED  STATE\nVDD_001   20.0   12.1  ok\nVDD_002   20.0   23.9  OVER\n",
+        ("g2", "b3"),
+        {
+            "BUMP      LIMIT  USED  STATE\nVSS_017   20.0   2.1  ok\nVDD_002   20.0   3.9  ok\n": "PASS",
+            "VDD_017   20.0   2.1  ok\nVDD_002   20.0   33.9  OVER\n": "FAIL",
+            "VDD_017   20.0   2.1  ok\nVDD_002   20.0   33.9  UNKNOWN\n": "ERROR",
+        },
+    ),
+    "seal": (
+        "Confirm that the seal ring is closed.",
+        "sealring tool\nring closed: yes\n",
+        ("g2", "o1"),
+        {
+            "sealring tool\nring closed: yes\n": "PASS",
+            "sealring tool\nring closed: no\n": "FAIL",
+            "sealring tool\nring closed: maybe\n": "ERROR",
+            "sealring tool\nFATAL out of licences\nring closed: yes\n": "ERROR",
+        },
+    ),
+    "fill": (
+        "Confirm that the metal density of each window is inside its range.",
+        "window (0,0) M1 density 0.41 within [0.20 0.80]\nwindow (1,0) M1 density 0.12 outside [0.20 0.80]\n"
+        "2 windows, 1 outside\n",
+        ("g1", "b2", "b3"),
+        {
+            "window (3,7) M2 density 0.55 within [0.20 0.80]\n": "PASS",
+            "window (3,7) M2 density 0.5 within [0.20 0.80]\nwindow (0,7) M2 density 0.9 outside [0.20 0.80]\n": "FAIL",
+            "window (3,7) M2 density 0.55 within [0.20 0.80]\n12 windows, 0 outside\n": "ERROR",
+        },
+    ),
+    "mbist": (
+        "Confirm that every memory passes its self test.",
+        "[mbist] u_cpu/u_ram0 march_c: GO\n[mbist] u_cpu/u_ram1 march_c: NOGO at addr 0x1f\n",
+        ("g1", "b2"),
+        {
+            "[mbist] u_dsp/u_ram5 march_c: GO\n": "PASS",
+            "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: NOGO at addr 0xff\n": "FAIL",
+            "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: timeout\n": "ERROR",
+        },
+    ),
+}
+OPTION, FILE = {"g": "--good", "b": "--bad", "n": "--beside", "o": "--bad"}, {"o": "old.log"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LOGS)
+def test_from_nothing_to_verdicts_of_which_none_is_wrong(
+    kind: str, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(here, capfd)
+    says, log, marks, days = LOGS[kind]
+    assert len(marks) <= 6
+    (here / "it.log").write_text(log)
+    (here / "IT.yaml").write_text(f"description: {says}\ninput_files: [it.log]\n")
+    assert desk("check", "all", "IT.yaml", "-q").code == 3, "no domain knows it"
+    (here / "old.log").write_text("ring closed: no\n")
+    given = [word for mark in marks for word in (OPTION[mark[0]], f"{FILE.get(mark[0], 'it.log')}:{mark[1:]}")]
+    taught = desk("check", "teach", "IT.yaml", *given)
+    assert taught.code == (1 if "b" in "".join(marks) else 0), taught
+    for text, status in days.items():
+        (here / "it.log").write_text(text)
+        assert desk("check", "run", "IT.yaml", "-q").out.split()[0].rstrip(",") == status, text
+    assert desk("check", "all", "IT.yaml", "-q").out, "found by the settings from now on"
+
+
+def test_a_pattern_too_narrow_is_shown_and_nothing_is_kept(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    desk = Desk(here, capfd)
+    (here / "it.log").write_text(LOGS["esd"][1])
+    (here / "IT.yaml").write_text("description: x\ninput_files: [it.log]\n")
+    answer = desk("check", "teach", "IT.yaml", "--good", "it.log:4")
+    assert answer.code == 3
+    assert "it.log: unread: 3 lines  TOO NARROW: these must be read and fit no pattern" in answer.out
+    assert "       5  ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)" in answer.out
+    assert not list(here.glob("knowledge/*")) and "reads_as" not in (here / "IT.yaml").read_text()
+    assert "names no line" in desk("check", "teach", "IT.yaml", "--good", "it.log").line()
+    assert "there are 8 lines" in desk("check", "teach", "IT.yaml", "--good", "it.log:99").line()
+
+
+def test_what_nothing_tells_apart_is_refused() -> None:
+    """Too wide: a pattern that fits lines of two marks is never kept."""
+    with pytest.raises(InputError, match="nothing tells this line, marked as bad, from those marked as good"):
+        learn([Marked("good", "used 5 of them", "a", 1), Marked("bad", "used 9 of them", "a", 2)])
+    with pytest.raises(InputError, match="no line is marked as good"):
+        learn([Marked("bad", "used 9 of them")])
+
+
+def test_numbers_tell_lines_apart_by_sign_and_by_being_zero() -> None:
+    marks = [Marked("good", "slack 0.31 at u1/D"), Marked("bad", "slack -0.02 at u2/D")]
+    lesson = learn(marks)
+    read = ["slack 7 at x[3]/D", "slack -7 at x[3]/D", "slack 0.00 at q/D", "slack n/a at q/D", "nothing of the kind"]
+    assert [lesson.read(line) for line in read] == ["good", "bad", "unread", "unread", None]
+    both = learn([Marked("good", "chain a done"), Marked("good", "chain b done"), Marked("good", "chain spare done")])
+    assert [both.read(f"chain {word} done") for word in ("main", "not", "unfinished")] == ["good", "unread", "unread"]
