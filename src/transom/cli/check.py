@@ -169,7 +169,10 @@ async def overturn(session: Session, run: RunArgument, item: Item, by: Name, rea
 
 @command(check_app, "explain", example="transom check explain batch VER-02")
 async def explain(session: Session, run: RunArgument, item: Item) -> int:
-    """Say why a verdict is as it is: what was asked, how each part is judged, and the lines that decided."""
+    """Say why a verdict is as it is.
+
+    What was asked, how each part is judged, and the lines that decided.
+    """
     from transom.cli.everyday import explain_command
 
     return await explain_command(session, run, item)
@@ -202,9 +205,10 @@ async def teach(
     bad: Lines = [],  # noqa: B006
     beside: Lines = [],  # noqa: B006
 ) -> int:
-    """Write a domain from lines of a real log that are good, bad or beside the point; then give the verdict.
+    """Teach a log by lines of it that are good or bad.
 
-    Shows what it would match in the whole log. Without lines it asks on the terminal.
+    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. Without lines it asks
+    on the terminal.
     """
     from transom.cli.teaching import Told, teach_command
 
@@ -221,7 +225,10 @@ async def lint_waivers(
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
     options: Annotated[Options, Among("as_of")],
 ) -> int:
-    """Name waivers without reason, owner or last day, those that have expired, and those that fit everything."""
+    """Say which waivers nobody should rely upon.
+
+    Those without reason, owner or last day, those that have expired, and those that fit everything.
+    """
     from transom.cli.everyday import waiver_lint_command
 
     return waiver_lint_command(session, targets, options.day)
