@@ -180,12 +180,12 @@ def compare(seeds: int, emulate: str, arms: Sequence[str], studies: int) -> dict
                 f"{time.monotonic() - began:.0f} s")  # fmt: skip
     rows = {arm: summary(outcomes[arm], known) for arm in arms}
     ours, plain, default = (outcomes.get(arm, []) for arm in ("transom", "constrained", "default"))
-    gains = [100 * (share(b) - share(a)) for a, b in zip(ours, plain, strict=True)]
-    fewer = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, plain, strict=True)]
+    gains = [100 * (share(b) - share(a)) for a, b in zip(ours, plain, strict=False)]
+    fewer = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, plain, strict=False)]
     against = [1 - repeated(a) / max(1, repeated(b)) for a, b in zip(ours, default, strict=False)]
     rows["against constrained"] = {
-        "success, points": round(statistics.mean(gains), 1), "bound": lower_bound(gains),
-        "repeats, share less": round(statistics.mean(fewer), 3), "repeats bound": lower_bound(fewer),
+        "success, points": round(statistics.mean(gains), 1) if gains else None, "bound": lower_bound(gains),
+        "repeats, share less": round(statistics.mean(fewer), 3) if fewer else None, "repeats bound": lower_bound(fewer),
         "repeats, share less than default": round(statistics.mean(against), 3) if against else None,
     }  # fmt: skip
     return rows

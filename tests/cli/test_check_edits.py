@@ -191,12 +191,6 @@ def test_what_a_person_gives_up_is_still_not_lost(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-def test_an_answer_needs_a_question(desk: Desk) -> None:
-    line = desk("answer", desk.run_of("VER-01").name, "keep").line()
-    assert "this run waits for no answer; see: transom runs show" in line
-
-
-@pytest.mark.slow
 def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
     checker = [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")]
     data = desk.here / "data" / "updown"
@@ -208,13 +202,6 @@ def test_new_logs_change_the_verdict_and_never_the_checker(desk: Desk) -> None:
     assert [desk.file(name).read_bytes() for name in ("atoms.py", "checker.yaml", "build.json")] == checker
     shutil.copy(EXAMPLES / "data" / "updown" / "sta_signoff.log", data)
     assert desk.verdict("all", "VER-01.yaml")["status"] == "PASS"
-
-
-@pytest.mark.slow
-def test_new_values_never_rebuild_the_checker(desk: Desk) -> None:
-    edit(desk.here / "VER-01.yaml", "waivers:\n  value: N/A", "waivers:\n  value: 0")
-    assert desk.check("run", "VER-01.yaml", "-q").code == 0
-    assert desk.attempts("build/parser") == 1
 
 
 @pytest.mark.slow

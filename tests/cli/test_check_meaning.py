@@ -15,8 +15,8 @@ from tests.cli.helpers import COMMAND, clean_environment
 ITEM = """\
 # Ours; the order of the keys is ours, too.
 input_files: ['${CHECKLIST_ROOT}/updown/setup_signoff.rpt']   # of today
-description: Verify setup timing
-  is clean
+description: Setup timing holds
+  at all places
 requirements: {value: N/A, pattern_items: []}
 """
 CHOSEN = """\
@@ -70,7 +70,7 @@ def test_none_of_these_is_an_answer_and_asked_once(desk: Desk) -> None:
 
 
 def test_nothing_comes_near_is_said(desk: Desk) -> None:
-    (desk.here / "CLEAN.yaml").write_text(ITEM.replace("setup timing", "antenna ratios"), "utf-8")
+    (desk.here / "CLEAN.yaml").write_text(ITEM.replace("Setup timing holds", "The bonding diagram agrees"), "utf-8")
     assert "nothing that the rules know comes near" in desk("check", "spec", "CLEAN.yaml", "-q").out
     assert desk("waiting", "--format", "json").document["questions"] == []
 

@@ -16,7 +16,6 @@ import pytest
 from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.cli import main
 from transom.cli.trying import brief
 from transom.config import OpenAISettings
 from transom.llm import Text, ToolCall
@@ -231,8 +230,3 @@ def test_the_chain_falls_back_to_the_rules(server: LocalServer, desk: Desk) -> N
     assert done.code == 0, done.err
     assert {row["by"] for row in done.document["rounds"]} == {"rules"}
     assert server.seen
-
-
-def test_help_imports_no_sdk(capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--help"]) == 0
-    assert "KIND:NAME asks its server" in " ".join(capfd.readouterr().out.split())

@@ -18,12 +18,10 @@ from tests.cli.helpers import clean_environment, transom, walked
 from transom.canonical import Json
 from transom.cli import main
 from transom.cli import runs as runs_module
-from transom.cli.history import RunRow, all_runs, history
 from transom.cli.session import Options, Session
 from transom.errors import Paused, ProviderError
 from transom.llm import Chain, ScriptedProvider
 from transom.runs import trace_id
-from transom.store import Record
 
 
 def shown(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
@@ -259,16 +257,3 @@ def test_an_answer_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> No
         "stage": "one",
         "answer": "keep",
     }
-
-
-def test_the_history_is_typed(here: Path) -> None:
-    _, run = walked(here)
-
-    async def read() -> tuple[list[RunRow], list[Record]]:
-        async with history(Session.start(Options(), cwd=here, environ={})) as store:
-            assert store is not None
-            return all_runs(store), store.read(f"run/{run}")
-
-    rows, records = asyncio.run(read())
-    assert rows == [RunRow(run, "test", "x", {"file": "x"})]
-    assert records[0].kind == "opened"

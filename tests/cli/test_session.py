@@ -45,11 +45,6 @@ def test_where_the_workspace_lies(tmp_path: Path) -> None:
     assert both.workspace.database == deep / "state" / "state.db"
 
 
-def test_looking_at_a_session_makes_no_folder(tmp_path: Path) -> None:
-    assert not session(tmp_path).workspace_root.exists()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_progress_goes_to_stderr_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session(tmp_path).progress("working")
     session(tmp_path, Options(quiet=True)).progress("unheard")

@@ -192,12 +192,6 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
     assert out.splitlines()[1].split()[-1] == "6.3500"
 
 
-def test_a_trace_by_the_name_of_its_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, _ = asyncio.run(walk(here))
-    code, out, _ = said(capsys, "show", "x")
-    assert (code, out.splitlines()[0]) == (0, f"trace {run.telemetry.trace_id}")
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.test_trace import FORMS
 from transom.cli import main
 from transom.telemetry import SpanRow, Telemetry, failures, waterfall
-from transom.telemetry.read import Odd, read_trace, read_traces
+from transom.telemetry.read import Odd, read_trace
 
 GOOD = "a" * 32
 COMMANDS = (("list",), *(("stats", "--by", by) for by in ("provider", "tool", "role")))
@@ -210,13 +210,6 @@ def test_a_long_circle_and_what_hangs_on_it_is_no_problem() -> None:
     rows += [SpanRow(f"t{n}", f"t{n}", f"t{n - 1}" if n else "2999", n, 10_000) for n in range(3000)]
     shown = waterfall(rows)
     assert len(shown) == 6001 and shown[1].endswith("  s0")
-
-
-def test_the_files_of_a_folder_are_read_one_by_one(traces: Path) -> None:
-    (traces / ("b" * 32 + ".jsonl")).write_text(line(span()))
-    odd: list[Odd] = []
-    assert [(path.stem, len(rows)) for path, rows in read_traces(traces, odd)] == [(GOOD, 2), ("b" * 32, 1)]
-    assert odd == [] and [*read_traces(traces / "none")] == []
 
 
 def test_what_ended_is_over_wherever_its_beginning_stands(tmp_path: Path) -> None:

@@ -124,6 +124,10 @@ def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) 
     assert (
         terminal.json("playbook", "stats", "--domain", "fea", "--study", "bracket", "--user", "ada")["total_items"] == 4
     )
+    assert terminal.run("learning", "report").splitlines()[1:] == [
+        "1 more insight in domain/fea: add --domain fea",
+        "1 more insight in study/bracket: add --study bracket",
+    ]
     assert terminal.run("playbook", "export", "all.json", "--domain", "fea") == ""
     assert len(json.loads((here / "all.json").read_text())["items"]) == 2
     assert terminal.run("playbook", "import", "all.json") == "0 insights added, 2 known\n"

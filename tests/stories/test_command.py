@@ -72,9 +72,13 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Pat
         ([*RUN[:-1], "epic-9"], SETTINGS, "there are docs/epics/epic-1/stories.yaml"),
         ([*RUN, "--story", "x"], SETTINGS, "there are story-1, story-2, story-3"),
         (RUN, "agent: {command: [no-such-agent-at-all]}\n", "agent.command: there is no program no-such-agent"),
-        (RUN, "stories: {workers: {po: boss}}\n", "stories.workers.po: there is no worker 'boss'"),
+        (
+            RUN,
+            "stories: {workers: {po: boss}}\n",
+            "stories.workers.po: input should be 'command', 'model', 'rules' or 'replay', not 'boss'",
+        ),
         (RUN, "stories: {workers: {po: replay}}\n", "stories.replay is not set"),
-        (RUN, "handoff: {retention: forever}\n", "handoff.retention: 'forever'"),
+        (RUN, "handoff: {retention: forever}\n", "handoff.retention: string should match"),
         (RUN, SETTINGS.partition("  tests")[0], "no command for the tests is set"),
     ],
 )

@@ -13,13 +13,12 @@ from tests.stories import pages
 from tests.stories.projects import EXAMPLE, git, make_project, write
 from tests.stories.test_courses import OPENLY, world
 from tests.stories.worlds import REPLAY, World
-from transom.config.model import StoriesSettings
+from transom.config.model import StoriesSettings, WorkerKind
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook
 from transom.llm import Reply, Request, ScriptedProvider, Text, ToolCall, Usage
 from transom.stories.epic import open_project, plan
 from transom.stories.shared import StorySettings
-from transom.stories.workers import Kind
 
 STORY = "docs/epics/epic-1/stories.yaml"
 
@@ -232,7 +231,7 @@ async def test_stories_that_touch_different_files_are_worked_on_at_once_and_merg
 
 
 async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(tmp_path: Path) -> None:
-    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "model"}
+    kinds: dict[str, WorkerKind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "model"}
     at = World(make_project(tmp_path), tmp_path / "w", settings=StorySettings(kinds, OPENLY))
     patch = (EXAMPLE / "replies/story-1/dev-1.patch").read_text().split("diff --git ")[1:]
     files = {part.split(" b/")[1].split("\n")[0]: part.split("@@\n", 1)[1] for part in patch}
@@ -266,7 +265,7 @@ async def test_a_model_works_with_tools_in_the_worktree_and_rules_write_no_code(
 async def test_a_cap_is_held_within_a_stage_and_a_person_lets_it_go_on_where_it_was(tmp_path: Path) -> None:
     dev = (EXAMPLE / "replies/story-1/dev-1.txt").read_text()
     looks = [Reply((ToolCall(str(n), "list_files", {}),), "tool_calls", Usage(100, 50)) for n in range(4)]
-    kinds: dict[str, Kind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
+    kinds: dict[str, WorkerKind] = {"sm": "rules", "po": "rules", "dev": "model", "qa": "rules"}
     told = StorySettings(kinds, OPENLY, StoriesSettings(max_tokens=1500, max_turns=2, attempts=1))
     at = World(make_project(tmp_path), tmp_path / "w", settings=told)
     at.model = ScriptedProvider({"stories.dev": [*looks, Reply((Text(dev),))]})

@@ -7,10 +7,9 @@ import pytest
 
 from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply, references
-from transom.stories.handoff import StoryHandoff
+from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
-from transom.stories.validators import AgentValidator
 
 DATA: Any = load_yaml(Path(__file__).with_name("data") / "outputs.yaml").data
 OUTPUTS = [pytest.param(one, id=f"{kind}-{one['id']}") for kind in ("adversarial", "honest") for one in DATA[kind]]
@@ -67,7 +66,9 @@ def test_what_is_wrong_is_said_with_the_offending_text() -> None:
 def test_a_reference_points_to_a_part_that_there_is() -> None:
     assert references(["AC 1 and AC #3 are vague", "Tasks name no test"], 3) == ("AC 1", "AC 3", "tasks")
     assert references(["criteria 2, 4 contradict"], 3) == ("AC 2",)
-    assert references(["AC 9 is unclear", "I dislike it"], 3) == ()
+    assert references(["AC 9 is unclear", "I dislike it", f"AC {'1' * 5000}"], 3) == ()
+    for reply in (f"TESTS:\n- AC {'1' * 5000}: test_x", f'{{"tests": {{"{"1" * 5000}": "test_x"}}}}'):
+        assert 1 not in read_reply(reply).tests
 
 
 STORY = Story(

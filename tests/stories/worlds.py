@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.stories.projects import EXAMPLE, TESTS
+from transom.config.model import WorkerKind
 from transom.learning import Playbook
 from transom.llm import Chain, Provider, ScriptedProvider
 from transom.runs import Run, Workspace
@@ -16,9 +17,9 @@ from transom.stories.epic import run_epic
 from transom.stories.git import Worktrees
 from transom.stories.results import EpicResult
 from transom.stories.shared import Epic, StorySettings
-from transom.stories.workers import CommandWorker, Kind, ReplayWorker, rules_worker, worker_chain
+from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
-REPLAY: dict[str, Kind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
+REPLAY: dict[str, WorkerKind] = dict.fromkeys(("sm", "po", "dev", "qa"), "replay")
 
 
 @dataclass
@@ -53,7 +54,7 @@ class World:
                 epic = Epic(run, self.project, backlog, self.settings, places, self.playbook)
                 return await run_epic(epic, story)
 
-    def makers(self, places: Worktrees) -> dict[Kind, Provider | None]:
+    def makers(self, places: Worktrees) -> dict[WorkerKind, Provider | None]:
         command = CommandWorker(places, argv=self.command) if self.command else None
         return {
             "command": command,

@@ -59,7 +59,7 @@ def test_a_mixin_and_a_wrapper_learn_from_each_other(tmp_path: Path) -> None:
 def test_a_rule_warns_before_a_solve_and_a_runner_without_an_objective_is_refused(tmp_path: Path) -> None:
     Mine(tmp_path).run(n_trials=60)
     learning = Learning("next", "plates", tmp_path, features=FEATURES)
-    assert [rule.failure for rule in learning.warnings({"width": 20.0, "hole": 15.0})] == ["mesh_error"]
+    assert [one.rule.failure for one in learning.warnings({"width": 20.0, "hole": 15.0})] == ["mesh_error"]
     assert not learning.warnings({"width": 20.0, "hole": 5.0})
     with pytest.raises(InputError, match="object has no method objective"):
         ContextAwareRunner(object())

@@ -33,6 +33,7 @@ BAD = {
     "http://h:-1": "port",
     "http://h:８0": "port",
     "http://[::1": "host is none",
+    "http://h[::1]": "host is none",
     "http://[fe80::1%25eth0]": "host is none",
     "http://[v1.x]": "host is none",
     "http://a.example..test": "host is none",

@@ -62,11 +62,6 @@ class Meter:
     def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
         """Another budget from now on.
 
-        Args:
-            budget: this one.
-            providers: who may be asked.
-            prices: a price list of the user's own, where the budget has none.
-
         Raises:
             InputError: no budget; dollars are capped, and the cost of a provider's replies could not be told; a price
                 list that cannot be read.

@@ -24,13 +24,7 @@ from transom.telemetry import Redactor
 
 
 def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[str, Conversation | SubConversation]:
-    """The conversations of one stage, by id, in the order in which they began.
-
-    Args:
-        store: has the windows of the calls.
-        records: of one run, oldest first.
-        stage: whose conversations.
-    """
+    """The conversations of one stage, by id, in the order in which they began."""
     found: dict[str, _Reader] = {}
     for record in records:
         data: Any = record.data
@@ -159,13 +153,7 @@ def _result(at: str, data: Any) -> ToolResult:
 def context_of(
     session: Session | None, view: Conversation | SubConversation | None, provider: str
 ) -> ConversationContext:
-    """What is known of a conversation beside its words.
-
-    Args:
-        session: as it goes on; None before it begins.
-        view: as the journal has it; None where nothing was said yet.
-        provider: who answers.
-    """
+    """What is known of a conversation beside its words."""
     messages = view.messages if view else ()
     host = session.stage.host if session else None
     used, limit = _room(session) if session else (0, 0)

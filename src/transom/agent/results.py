@@ -106,11 +106,6 @@ def _read(session: Session, arguments: Arguments) -> ToolReturn:
 def sources_of(state: Conversation, kept: Mapping[str, ToolResult], names: Sequence[str]) -> dict[str, ToolResult]:
     """What a model names, each once.
 
-    Args:
-        state: of its conversation.
-        kept: what is kept elsewhere, by its name.
-        names: see `Sources.find`.
-
     Raises:
         InvalidArgumentsError: one of them is nothing, or may be several things; it says what there is.
     """

@@ -55,10 +55,6 @@ class Setup:
     def chain(self, role: str, limits: RateLimitStore) -> Chain:
         """Who answers a role of that name and its sub-conversations.
 
-        Args:
-            role: its name.
-            limits: where providers that are made keep what was spent of their limits.
-
         Raises:
             InputError: no provider is configured; else see `named_chain`.
         """
@@ -78,10 +74,6 @@ class Setup:
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
         """The role as the settings have it asked.
-
-        Args:
-            role: as it was given.
-            memory: whether there is one to keep answers in.
 
         Raises:
             InputError: it is to look things up in a memory, and there is none.

@@ -171,7 +171,7 @@ async def overturn(session: Session, run: RunArgument, item: Item, by: Name, rea
 async def explain(session: Session, run: RunArgument, item: Item) -> int:
     """Say why a verdict is as it is.
 
-    What was asked, how each part is judged, and the lines that decided.
+    That is what was asked, how each part is judged, and the lines that decided.
     """
     from transom.cli.everyday import explain_command
 
@@ -205,10 +205,9 @@ async def teach(
     bad: Lines = [],  # noqa: B006
     beside: Lines = [],  # noqa: B006
 ) -> int:
-    """Teach a log by lines of it that are good or bad.
+    """Write a domain from lines of a real log that are good, bad or beside the point; then give the verdict.
 
-    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. Without lines it asks
-    on the terminal.
+    Shows what it would match in the whole log. Without lines it asks on the terminal.
     """
     from transom.cli.teaching import Told, teach_command
 
@@ -225,10 +224,54 @@ async def lint_waivers(
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
     options: Annotated[Options, Among("as_of")],
 ) -> int:
-    """Say which waivers nobody should rely upon.
+    """Name the waivers that should not be relied upon.
 
-    Those without reason, owner or last day, those that have expired, and those that fit everything.
+    That is those without reason, owner or last day, those that have expired, and those that fit everything.
     """
     from transom.cli.everyday import waiver_lint_command
 
     return waiver_lint_command(session, targets, options.day)
+
+
+knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.")
+check_app.add_typer(knowledge_app)
+Files = Annotated[list[Path], typer.Argument(metavar="FILE.yaml...", help="Files of domains.")]
+
+
+@command(knowledge_app, "list", example="transom check knowledge list")
+async def list_knowledge(session: Session) -> int:
+    """List the domains: what each answers, and its items."""
+    from transom.cli.knowledge import list_command
+
+    return list_command(session)
+
+
+@command(knowledge_app, "show", example="transom check knowledge show timing")
+async def show_knowledge(
+    session: Session, domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+) -> int:
+    """Show what a domain can be asked, how its things are named, its items, and the files that it reads."""
+    from transom.cli.knowledge import show_command
+
+    return show_command(session, domain)
+
+
+@command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
+async def lint_knowledge(session: Session, files: Files) -> int:
+    """Look a domain's file over: keys, word lists, regexes, names that point at nothing."""
+    from transom.cli.knowledge import lint_command
+
+    return lint_command(session, files)
+
+
+@command(knowledge_app, "test", example="transom check knowledge test physical_verification")
+async def test_knowledge(
+    session: Session,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml...", help="Domains; all without one.")
+    ] = None,
+) -> int:
+    """Try the examples in a domain's file, which are its tests."""
+    from transom.cli.knowledge import trial_command
+
+    return trial_command(session, names or [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,8 @@ async def show_learning(session: Session, examples: Path) -> dict[str, Any]:
     with opened(session, LEARNED) as playbook:
         one = next(iter(playbook.items.values()))
         events = playbook.events(one.id)
-    lines("", style(f"transom playbook show {one.id}", "bold"), *lines_of_insight(one, events))
+    here = f"--workspace {os.path.relpath(folder, session.cwd)}"
+    lines("", style(f"transom playbook show {one.id} {here}", "bold"), *lines_of_insight(one, events))
     history = [event.kind for event in events]
     return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
 

@@ -16,6 +16,7 @@ from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.answers import toned
 from transom.cli.batch import found
 from transom.cli.history import all_runs, found_run
+from transom.cli.output import counted
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -74,7 +75,7 @@ def import_command(session: Session, sheet: Path, out: Path) -> int:
     for one in items:
         write_file(out / one.name, one.text.encode())
     names = [str(out / one.name) for one in items]
-    many = f"{len(items)} item{'' if len(items) == 1 else 's'} in {out}"
+    many = f"{counted(len(items), 'item')} in {out}"
     document = {"schema": "transom.imported/1", "items": names}
     return session.report(document, many, f"check them with: transom check batch {out}")
 

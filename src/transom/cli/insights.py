@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transom.cli.output import plain, style, table
+from transom.cli.output import counted, plain, style, table
 from transom.cli.session import Session
 
 if TYPE_CHECKING:
@@ -40,10 +40,21 @@ def opened(session: Session, scope: Scope | None = None, *, making: bool = False
         yield playbook
 
 
+def say_elsewhere(session: Session, playbook: Playbook) -> None:
+    """Tell a person where more insights lie than are seen from here."""
+    from transom.learning.curator import elsewhere
+
+    for place, number in elsewhere(playbook).items() if session.format == "text" else ():
+        level, _, name = place.partition("/")
+        session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
+
+
 def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
     """An insight and what happened to it, for people."""
     state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    figures = f"{one.for_count} outcomes for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
+    figures = (
+        f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
+    )
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
     return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
 

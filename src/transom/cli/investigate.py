@@ -83,7 +83,7 @@ async def investigate(
     lines = text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n")
     session.report(result, *lines)
     if waits is not None:
-        say(f"transom: {waits.hint} --by NAME --reason TEXT; then: transom resume {run.id}")
+        say(f"transom: {waits.hint}; say who and why by --by NAME --reason TEXT; then: transom resume {run.id}")
     return result.exit_code
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.insights import Scope, opened, rows_of
+from transom.cli.insights import Scope, opened, rows_of, say_elsewhere
 from transom.cli.output import counted, plain, style, table
 from transom.cli.session import Session
 
@@ -97,6 +97,7 @@ def report(session: Session, scope: Scope) -> int:
 
     with opened(session, scope) as playbook:
         found = learning_report(playbook)
+        say_elsewhere(session, playbook)
     stats = found.stats
     lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
     for title, insights in (("stand best", found.best), ("speak against", found.worst)):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.cli.command import RunArgument, command, group
-from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one
+from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one, say_elsewhere
 from transom.cli.output import counted, plain, print_text, say, table
 from transom.cli.session import Session
 from transom.errors import InputError
@@ -34,18 +34,13 @@ def list_all(
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
-    from transom.learning.curator import elsewhere
-
     wanted = _category(category)
     with opened(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-        others = elsewhere(playbook)
-    code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
-    for place, number in others.items():
-        level, _, name = place.partition("/")
-        session.progress(f"{counted(number, 'more insight')} in {place}: transom playbook list --{level} {name}")
+        code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
+        say_elsewhere(session, playbook)
     return code
 
 
@@ -111,7 +106,9 @@ def search(
 ) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope) as playbook:
-        return print_list(session, playbook.search_by_content(query, _category(category), limit))
+        code = print_list(session, playbook.search_by_content(query, _category(category), limit))
+        say_elsewhere(session, playbook)
+    return code
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
@@ -148,6 +145,7 @@ def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with opened(session, scope) as playbook:
         found = playbook.get_stats()
+        say_elsewhere(session, playbook)
     return session.report(found, *table([(name.replace("_", " "), plain(value)) for name, value in found.items()]))
 
 
@@ -208,6 +206,7 @@ def review(
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions(limit)
+        say_elsewhere(session, playbook)
     lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
     hint = "answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"
     return session.report(

@@ -19,10 +19,10 @@ from transom.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from transom.config.model import WorkerKind
     from transom.llm import Provider
     from transom.stories.results import EpicResult, StoryResult
     from transom.stories.shared import Epic, StorySettings
-    from transom.stories.workers import Kind
 
 story_app = group("story", "An epic's stories from SM to the merge, by evidence.")
 
@@ -96,21 +96,20 @@ async def status(
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """How stories are worked on, from the settings."""
-    from transom.stories.handoff import STAGES, check_limits
+    from transom.stories.handoff import STAGES
     from transom.stories.shared import StorySettings
     from transom.stories.testrun import TestCommand
-    from transom.stories.workers import check_kind
 
     told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
-    model: Kind = "rules" if session.settings.model == "rules" else "model"
+    model: WorkerKind = "rules" if session.settings.model == "rules" else "model"
     chosen = session.settings.origins.get("model") == "command line"
-    default: Kind = "command" if agent.command and not chosen else model
-    kinds: dict[str, Kind] = {seat: check_kind(seat, getattr(told.workers, seat) or default) for seat in STAGES}
+    default: WorkerKind = "command" if agent.command and not chosen else model
+    kinds: dict[str, WorkerKind] = {seat: getattr(told.workers, seat) or default for seat in STAGES}
     seconds, pairs = session.settings.execution.timeout_per_stage, [one.partition("=") for one in told.environment]
     tests = TestCommand(told.tests, told.readable, seconds, {one[0]: one[2] for one in pairs}, sandbox=not unsafe)
-    return StorySettings(kinds, tests, told, check_limits(session.settings.handoff))
+    return StorySettings(kinds, tests, told, session.settings.handoff)
 
 
 @asynccontextmanager
@@ -127,7 +126,7 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
     places = Worktrees(Path(), project)
-    makers: dict[Kind, Provider | None] = {
+    makers: dict[WorkerKind, Provider | None] = {
         "rules": rules_worker(),
         "command": CommandWorker(places, argv=agent) if agent else None,
         "replay": ReplayWorker(places, "replay", local=True, folder=replay) if replay else None,

@@ -244,16 +244,19 @@ class ExternalAgent(_Section):
     command: _Texts = ()
 
 
+WorkerKind = Literal["command", "model", "rules", "replay"]
+
+
 class Workers(_Section):
-    """Who works at each seat of a story: `command`, `model`, `rules` or `replay`.
+    """Who works at each seat of a story.
 
     None: the external agent where one is set, else who answers all.
     """
 
-    sm: str | None = None
-    po: str | None = None
-    dev: str | None = None
-    qa: str | None = None
+    sm: WorkerKind | None = None
+    po: WorkerKind | None = None
+    dev: WorkerKind | None = None
+    qa: WorkerKind | None = None
 
 
 class StoriesSettings(_Section):
@@ -301,7 +304,7 @@ class HandoffSettings(_Section):
         summary_passed_on, files_passed_on: what of it the next stage sees.
     """
 
-    retention: str = "delete"
+    retention: str = Field(default="delete", pattern=r"^(delete|failed|archive|keep:\d+)$")
     max_summary_length: int = Field(default=2000, ge=1)
     max_acceptance_criteria: int = Field(default=10, ge=1)
     max_files_tracked: int = Field(default=20, ge=1)

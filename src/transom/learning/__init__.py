@@ -2,11 +2,11 @@
 
 from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
 from transom.learning.compaction import CompactionManager, ContextBudgetManager
-from transom.learning.curator import Curator, ReviewQuestion
-from transom.learning.exchange import Imported, import_json, import_notes
+from transom.learning.curator import Curator
+from transom.learning.exchange import import_json, import_notes
 from transom.learning.feedback import FeedbackLoop
 from transom.learning.insight import Insight, InsightCategory, Source
-from transom.learning.patterns import ErrorPattern, ErrorPatterns
+from transom.learning.patterns import ErrorPatterns
 from transom.learning.playbook import Outcome, Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import Wish
@@ -19,11 +19,9 @@ __all__ = [
     "ContextBudgetManager",
     "ContextCacheOptimizer",
     "Curator",
-    "ErrorPattern",
     "ErrorPatterns",
     "ExposedState",
     "FeedbackLoop",
-    "Imported",
     "Insight",
     "InsightCandidate",
     "InsightCategory",
@@ -32,7 +30,6 @@ __all__ = [
     "Outcome",
     "Playbook",
     "Reflector",
-    "ReviewQuestion",
     "SessionState",
     "Snapshot",
     "Source",

@@ -80,13 +80,9 @@ class ContextCacheOptimizer:
     def get_report(self) -> str:
         """The same in lines."""
         stats = self.get_stats()
-        return "\n".join(
-            (
-                f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})",
-                f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%",
-                self._monitor.savings().text(),
-            )
-        )
+        hits = f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})"
+        saved = f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%"
+        return "\n".join((hits, saved, self._monitor.savings().text()))
 
 
 def counts_of(hits: list[bool]) -> dict[str, Any]:

@@ -69,15 +69,10 @@ class CompactionManager:
         return [_text(event) for event in (*(folded.kept if folded else ()), *self.history.live)]
 
     def get_stats(self) -> dict[str, Any]:
-        """How many events there were, stand and were folded, and the figures of the folded ones."""
-        standing = len(self.events)
-        return {
-            "total_events": self.history.count,
-            "standing_events": standing,
-            "folded_events": self.history.count - standing,
-            "compaction_count": self.compaction_count,
-            "summary": self.summary,
-        }
+        """How many events there were, stand and were folded, and how often."""
+        total, standing = self.history.count, len(self.events)
+        told = {"total_events": total, "standing_events": standing, "folded_events": total - standing}
+        return {**told, "compaction_count": self.compaction_count}
 
     @property
     def summary(self) -> str:
@@ -94,11 +89,9 @@ class CompactionManager:
         return f"Trials {numbers.least:g}-{numbers.most:g} ({numbers.count}): {', '.join(parts)}"
 
     def get_context_string(self, tokens: int | None = None) -> str:
-        """The record as text.
+        """The record as text, of at most so many tokens, as estimated.
 
-        Args:
-            tokens: what it may take, as estimated. For want of room equal events become one with its count, then the
-                oldest are left out, and a line says how many.
+        For want of room equal events become one with its count, then the oldest are left out, and a line says how many.
         """
         head = [self.summary] if self.summary else []
         whole = "\n".join([*head, *self.events])

@@ -116,18 +116,16 @@ class Curator:
 
     def questions(self, limit: int = 10) -> list[ReviewQuestion]:
         """What is best asked: where outcomes speak for and against it, then what was longest not used."""
-        now = self._playbook.clock()
-        unsure, stale = [], []
+        now, asked = self._playbook.clock(), list[tuple[int, float, str, ReviewQuestion]]()
         for one in self._playbook.items.values():
             idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
             if one.tested >= _TRIED and _UNSURE[0] <= one.confidence <= _UNSURE[1]:
                 text = f"{one.for_count} outcomes speak for it, {one.against_count} against it. When does it hold?"
-                unsure.append(ReviewQuestion("uncertain", one, text))
+                asked.append((0, -one.tested, one.id, ReviewQuestion("uncertain", one, text)))
             elif idle >= HALF_LIFE_DAYS:
                 text = f"It was last used {idle:.0f} days ago. Does it still hold?"
-                stale.append((-idle, one.id, ReviewQuestion("stale", one, text)))
-        unsure.sort(key=lambda one: (-one.insight.tested, one.insight.id))
-        return [*unsure, *(question for _, _, question in sorted(stale))][:limit]
+                asked.append((1, -idle, one.id, ReviewQuestion("stale", one, text)))
+        return [question for *_, question in sorted(asked, key=lambda row: row[:3])][:limit]
 
     def _append(self, kind: str, key: str, data: dict[str, Json]) -> Insight:
         self._playbook.ledger.tables.write(lambda run: self._playbook.ledger.append(run, kind, key, data))

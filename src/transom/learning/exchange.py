@@ -84,11 +84,9 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """What came of an import: ids that are new here, and those that were there.
+    """What came of an import: ids that are new here, those that were there, and, by ids of the file, other ones here.
 
-    Attributes:
-        renamed: id in the file -> id here, where another insight has that id.
-        unreadable: lines that are none, `file:line: what is wrong`.
+    Lines that cannot be read are named: `file:line: what is wrong`.
     """
 
     added: list[str] = field(default_factory=list)
@@ -132,8 +130,7 @@ def insight_json(one: Insight) -> dict[str, Json]:
 def import_json(playbook: Playbook, path: Path) -> Imported:
     """Add what a file holds. Doing it twice changes nothing: counts are raised to the file's, never summed.
 
-    Raises:
-        InputError: the file is no playbook, or newer than this code.
+    A file that is no playbook, or newer than this code, is an InputError.
     """
     document, imported = _read(path), Imported()
     items = [one.insight() for one in (*document.items.values(), *document.retired.values())]
@@ -224,5 +221,5 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        hint = "name a file that can be read"
-        raise InputError(f"cannot be read ({error.strerror})", where=str(path), hint=hint) from error
+        what, hint = f"cannot be read ({error.strerror})", "name a file that can be read"
+        raise InputError(what, where=str(path), hint=hint) from error

@@ -40,11 +40,9 @@ class FeedbackLoop:
         context_items_used: Sequence[str] | None = None,
         errors: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Count a trial for the insights that it relied on, and keep what it teaches until the study ends.
+        """Count a trial, once, for the insights that it relied on, and keep what it teaches until the study ends.
 
         Args:
-            trial_number: told again, nothing happens.
-            success, objective_value, design_variables, errors: see `OptimizationOutcome`.
             context_items_used: ids of the insights that it relied on, not of all that were shown.
 
         Returns:

@@ -99,9 +99,8 @@ class Ledger:
 
         def fold(run: Connection) -> None:
             run.execute("DELETE FROM insights")
-            events = run.execute("SELECT seq, at, kind, insight, data FROM insight_events ORDER BY seq").fetchall()
-            for seq, at, kind, insight, data in events:
-                _FOLD[kind](run, PlaybookEvent(seq, at, kind, insight, json.loads(data)))
+            for event in self.events():
+                _FOLD[event.kind](run, event)
 
         self.tables.write(fold)
 
@@ -110,11 +109,6 @@ class Ledger:
         sql = "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL OR insight = ?2)"
         rows = self.tables.query(f"{sql} ORDER BY seq", (after, insight))
         return [PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows]
-
-    @property
-    def epoch(self) -> int:
-        """The number of the newest event; 0 for none."""
-        return int(self.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0])
 
     def insights(self, where: str = "1", values: Sequence[Any] = (), order: str = "number") -> list[Insight]:
         """Those for which a condition holds, in the order in which they were added or another one."""

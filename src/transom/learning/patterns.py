@@ -39,7 +39,7 @@ class ErrorPattern(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     patterns: tuple[ErrorPattern, ...]
 

@@ -126,8 +126,8 @@ class Playbook:
 
     @property
     def epoch(self) -> int:
-        """The number of the newest event."""
-        return self.ledger.epoch
+        """The number of the newest event; 0 for none."""
+        return int(self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0])
 
     def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
         """What happened to an insight, or to all, in order."""
@@ -163,12 +163,10 @@ class Playbook:
         query: str = "",
         tokens: int | None = None,
     ) -> str:
-        """The insights that a kind of work is to be shown, as text; "" for none.
+        """The insights that a kind of work is to be shown, as text; "" for none. See `Wish`.
 
         Args:
             task_type: a `TaskType`, or free words, which are then searched for too.
-            max_items, min_confidence, tags: see `Wish`.
-            query: the task in words.
             tokens: what they may take, as estimated; None: the part of 5,000 that the kind of work is given.
         """
         profile = profile_of(task_type)
@@ -221,8 +219,7 @@ class Playbook:
             The insight that stands. It may be a retired one, since what evidence condemned is not learned again.
 
         Raises:
-            InputError: a text that is empty or longer than 4,000 characters, a level that this playbook has no name
-                for, an id that is none.
+            InputError: an empty or overlong text, a level that this playbook has no name for, an id that is none.
         """
         draft = Insight(
             "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
@@ -309,13 +306,7 @@ class Playbook:
         """Count an outcome for the insights that were relied on, and for no others.
 
         A failure says nothing of a mistake that is about something else: where the kinds of the failure are known
-        and none is among its tags, it is not counted.
-
-        Args:
-            cited: ids that a reply named, or that the program itself acted on.
-
-        Returns:
-            The ids that were counted.
+        and none is among its tags, it is not counted. Returns the ids that were counted.
         """
         source = replace(outcome.source, run=outcome.run, stage=outcome.stage)
         key = json.dumps([outcome.run, outcome.stage, outcome.attempt])

@@ -87,9 +87,13 @@ async def reflect(
         return []
     role, told = reflector_role(), _told(named)
 
+    def bare(reply: _Reply) -> list[str]:
+        among = f"choose among {', '.join(named)}, or leave it out"
+        shown = [one.content for one in reply.insights if not named.keys() & {*one.evidence}]
+        return [f"{content!r} names no outcome that shows it; {among}" for content in shown]
+
     async def step(stage: Stage, _: str) -> _Reply:
-        answer = await call(stage, role, _blocks(reflector, named, told), _read, review=lambda one: _bare(one, named))
-        return answer.value
+        return (await call(stage, role, _blocks(reflector, named, told), _read, review=bare)).value
 
     try:
         reply = (await run.stage(stage, step, told, out=model_file("insights.json", _Reply), uses=[role])).value
@@ -101,17 +105,16 @@ async def reflect(
 
 
 def _told(named: Mapping[str, OptimizationOutcome]) -> str:
-    lines = []
-    for key, one in named.items():
-        said = [text[:_QUOTED] for text in _messages(one)]
+    def line(one: OptimizationOutcome) -> str:
         known = {"success": one.success, "objective": one.objective_value, "tried": dict(one.design_variables)}
-        lines.append(f"{key}: {compact_json({**known, 'messages': [*said]})}")
-    return "\n".join(lines)
+        return compact_json({**known, "messages": [text[:_QUOTED] for text in one.messages]})
+
+    return "\n".join(f"{key}: {line(one)}" for key, one in named.items())
 
 
 def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told: str) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
-    messages = " ".join(text for one in named.values() for text in _messages(one))
+    messages = " ".join(text for one in named.values() for text in one.messages)
     known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
     blocks = [Block("outcomes", told, Tier.TURN, "untrusted", egress)]
     if known:
@@ -119,14 +122,6 @@ def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told
             Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))
         )
     return blocks
-
-
-def _bare(reply: _Reply, named: Mapping[str, OptimizationOutcome]) -> list[str]:
-    return [
-        f"{one.content!r} names no outcome that shows it; choose among {', '.join(named)}, or leave it out"
-        for one in reply.insights
-        if not named.keys() & {*one.evidence}
-    ]
 
 
 def _read(text: str) -> _Reply:
@@ -142,10 +137,6 @@ def _candidate(one: _Proposed, named: Mapping[str, OptimizationOutcome]) -> Insi
     shown = [named[key] for key in one.evidence if key in named]
     known = shown[0].source
     source = Source(known.run, known.stage, shown[0].trial_number, known.study, _BY)
-    quoted = "; ".join(text for outcome in shown for text in _messages(outcome))[:_QUOTED]
+    quoted = "; ".join(text for outcome in shown for text in outcome.messages)[:_QUOTED]
     egress = strictest(*(outcome.egress for outcome in shown))
     return InsightCandidate(one.category, one.content, one.confidence, one.tags, source, quoted, egress)
-
-
-def _messages(one: OptimizationOutcome) -> list[str]:
-    return [*one.solver_errors, *one.constraint_violations]

@@ -32,6 +32,11 @@ class OptimizationOutcome:
     source: Source = field(default_factory=Source)
     egress: Egress = "any"
 
+    @property
+    def messages(self) -> list[str]:
+        """All of them."""
+        return [*self.solver_errors, *self.constraint_violations]
+
 
 @dataclass(frozen=True)
 class InsightCandidate:
@@ -106,8 +111,7 @@ class Reflector:
         return sum(self._commit(one)[1] for one in pending if one.confidence >= min_confidence)
 
     def _commit(self, one: InsightCandidate) -> tuple[Insight, bool]:
-        view = self.playbook.view
-        scope = f"domain/{view.domain}" if view.domain else "global"
+        scope = f"domain/{self.playbook.view.domain}" if self.playbook.view.domain else "global"
         tags = one.tags or self.patterns.tags_in(one.content)
         return self.playbook.add(
             Insight("", one.category, one.content, tags=tags, sources=(one.source,), scope=scope, egress=one.egress)

@@ -100,10 +100,9 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
     found: dict[str, Insight] = {}
     if wish.query.strip():
         hits = index.search(wish.query, 3 * wish.limit, f"SELECT number FROM insights WHERE {where}", values)
-        insights = ledger.numbered([hit.item for hit in hits])
-        for hit in hits:
-            if insight := insights.get(hit.item):
-                found[insight.id], relevance[insight.id] = insight, hit.score
+        insights, scores = ledger.numbered([hit.item for hit in hits]), {hit.item: hit.score for hit in hits}
+        found = {one.id: one for one in insights.values()}
+        relevance = {one.id: scores[number] for number, one in insights.items()}
     if wish.fill and len(found) < wish.limit:
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
         found = {one.id: one for one in ledger.insights(where, values, order=best)} | found

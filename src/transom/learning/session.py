@@ -166,10 +166,13 @@ class SessionState:
         return session
 
 
-def session_of(workspace: Path) -> SessionState:
-    """The workspace's open session; an empty one where none is open."""
-    path = workspace / SESSION
-    return SessionState.load(path) if path.is_file() else SessionState()
+def session_of(workspace: Path, *, must: bool = False) -> SessionState:
+    """The workspace's open session; where none is open an empty one, or, if one must be, an InputError."""
+    if (workspace / SESSION).is_file():
+        return SessionState.load(workspace / SESSION)
+    if must:
+        raise InputError("no session is open", where=str(workspace), hint="open one with: transom session open TASK")
+    return SessionState()
 
 
 def open_session(workspace: Path, task: str, objective: str = "", study: str | None = None) -> SessionState:
@@ -194,7 +197,7 @@ def note(
     workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
     """Note in the open session what was done, what went wrong, and which insights were relied on."""
-    session = _opened(workspace)
+    session = session_of(workspace, must=True)
     for one in actions:
         session.add_action(one)
     for one in errors:
@@ -210,7 +213,7 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
     """
-    session = _opened(workspace)
+    session = session_of(workspace, must=True)
     shown, reflector = session.exposed, Reflector(playbook)
     source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
     failed = OptimizationOutcome(None, False, solver_errors=shown.recent_errors, source=source)
@@ -229,12 +232,6 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
         "insights_added": added,
         "items_pruned": playbook.prune_harmful(),
     }
-
-
-def _opened(workspace: Path) -> SessionState:
-    if not (workspace / SESSION).is_file():
-        raise InputError("no session is open", where=str(workspace), hint="open one with: transom session open TASK")
-    return session_of(workspace)
 
 
 class _Saved(BaseModel):

@@ -21,12 +21,7 @@ _CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
 
 
 class Snapshot:
-    """A `BlockSource` over a playbook at one epoch: an equal question is answered with equal bytes.
-
-    Args:
-        choose: see `Playbook.choose`.
-        wish: all but the query; `before` is the epoch.
-    """
+    """A `BlockSource` over a playbook at the wish's epoch: an equal question is answered with equal bytes."""
 
     def __init__(self, choose: Callable[[Wish], list[Ranked]], wish: Wish) -> None:
         self._choose = choose

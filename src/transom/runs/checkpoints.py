@@ -131,11 +131,6 @@ class CheckpointFiles:
     def put(self, checkpoint: Checkpoint, path: Path, by: str) -> None:
         """Leave a checkpoint's files.
 
-        Args:
-            checkpoint: the newest.
-            path: what its stage left.
-            by: who answered in the stage.
-
         Raises:
             InputError: they cannot be written.
         """

@@ -65,11 +65,6 @@ class EventLog:
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
         """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
 
-        Args:
-            kind: of the record.
-            data: of the record.
-            sync: whether it survives power loss; None: as its kind does.
-
         Raises:
             StoreError: it could not be written, or what was appended before it without waiting could not.
         """

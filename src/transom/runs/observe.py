@@ -20,12 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def of_conversation(place: str, name: str) -> dict[str, Any]:
-    """Which conversation it is, and whose sub-conversation: a sub-conversation's name begins with its parent's.
-
-    Args:
-        place: the run and the stage, in which names are unique; together they are so everywhere.
-        name: of the conversation.
-    """
+    """Which conversation it is, and whose sub-conversation: a sub-conversation's name begins with its parent's."""
     parent = name.rpartition("/")[0]
     return {keys.CONVERSATION_ID: f"{place}/{name}", keys.PARENT_CONVERSATION: f"{place}/{parent}" if parent else None}
 
@@ -89,12 +84,6 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
 
     One that failed is logged at ERROR, without a word of what was sent or came back. At DEBUG the record of any call
     holds both, unless something of it is marked local; see `transom.telemetry.configure` for what is redacted.
-
-    Args:
-        request: what is asked.
-        answer: comes of it.
-        chain: who is asked.
-        told: whether calls that were answered are logged, and texts at all.
     """
     began = time.monotonic()
     try:

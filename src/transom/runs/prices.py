@@ -119,12 +119,7 @@ def price_by(prices: Prices) -> PriceOf:
 
 
 def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
-    """The exporter that is configured, which then knows what calls cost.
-
-    Args:
-        endpoint: see `telemetry.destination.exporter`.
-        prices: a price list of one's own, see `Prices.load`.
-    """
+    """The exporter that is configured, which then knows what calls cost."""
     found = exporter(endpoint)
     if found and found.metrics.price is None:
         found.metrics.price = price_by(Prices.load(prices))
@@ -134,14 +129,7 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
 def cost_of(
     by: str, usage: Usage, price: Callable[[Usage, str], float | None], free: frozenset[str] = frozenset()
 ) -> float | None:
-    """What a reply cost, in US dollars; None where nobody knows.
-
-    Args:
-        by: who gave it.
-        usage: what it took.
-        price: what that costs; None where nobody knows.
-        free: who costs nothing.
-    """
+    """What a reply cost, in US dollars; None where nobody knows."""
     if by in free:
         return 0.0
     cost = price(usage, by)

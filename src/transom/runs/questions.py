@@ -117,11 +117,6 @@ def how_to_answer_file(run_id: str, choice: Choice, waiting: Mapping[Slot, Choic
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
     """The one choice that a person means.
 
-    Args:
-        run_id: whose.
-        waiting: all that it waits for.
-        question: a stage's or question's name, or the beginning of a fingerprint; None: the only one.
-
     Raises:
         InputError: there is none, or there are several: never is one taken for another.
     """
@@ -276,11 +271,6 @@ class ApprovalRequest(BaseModel):
 
 def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], approvals: Mapping[str, Any]) -> str:
     """Hold an answer against what a run waits for; returns the stage in which it was asked.
-
-    Args:
-        approval: the answer.
-        waiting: what a person has to say.
-        approvals: what a person said before, by fingerprint.
 
     Raises:
         InputError: nothing like it was asked in this run, or it has another answer already.

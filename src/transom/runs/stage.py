@@ -79,10 +79,6 @@ class Stage:
     def claim(self, name: str, *, given: bool) -> str:
         """Give a conversation its name; each is given once.
 
-        Args:
-            name: of the conversation.
-            given: whether the program chose it.
-
         Raises:
             RunError: another one has it.
         """

@@ -123,13 +123,7 @@ def mark_of(call: ToolCall) -> str:
 
 
 def stands(state: RunState, key: ConversationKey, begun: Begun) -> bool:
-    """Whether it is known what came of a call, and that stands in a conversation as it is today.
-
-    Args:
-        state: of the run.
-        key: of a conversation in the same stage.
-        begun: the call.
-    """
+    """Whether it is known what came of a call, and that stands in a conversation as it is today."""
     mine = key._replace(conversation=begun.conversation)
     message = state.conversation(mine).message_of(begun.ordinal)
     outcome = message.outcome(begun.ordinal, begun.call) if message else None
@@ -171,12 +165,6 @@ class ToolJournal:
 
     async def approval(self, key: ConversationKey, number: int, call: ToolCall, egress: Egress) -> Approval:
         """What a person said to a call of the last reply.
-
-        Args:
-            key: of the conversation.
-            number: of the call.
-            call: what is asked for.
-            egress: of the conversation.
 
         Raises:
             ApprovalNeeded: nobody has said anything yet.

@@ -212,13 +212,7 @@ async def map_items(
 
 
 async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
-    """Record that a flow cannot go on without a person.
-
-    Args:
-        run: of the flow.
-        after: how many repairs it had tried.
-        files: what may be edited.
-    """
+    """Record that a flow cannot go on without a person."""
     names = [path.relative_to(run.folder).as_posix() for path in files]
     await run.append("handed", {"after": after, "files": names})
 

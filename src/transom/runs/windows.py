@@ -32,13 +32,7 @@ class WindowWriter:
     _folded: tuple[Turn | None, int, int] = (None, 0, 0)
 
     async def keep(self, request: Request, turns: Sequence[Turn], ordinal: int) -> dict[str, Json]:
-        """The `window` of a reply's record.
-
-        Args:
-            request: as the journal is to have it.
-            turns: of the conversation.
-            ordinal: of the reply.
-        """
+        """The `window` of a reply's record."""
         seen = request.window.turns
         if self._head[0] != request.head:
             self._head = (request.head, await self.store.put_blob(request.head.encode("utf-8", "surrogatepass")))
@@ -89,13 +83,7 @@ def blobs_of(kind: str, data: Any) -> list[str]:
 
 
 def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> dict[str, Any]:
-    """The JSON of the whole request of a reply (see `Request.to_json`).
-
-    Args:
-        store: has the blobs.
-        window: of the reply's record.
-        state: the conversation when it was asked, or later.
-    """
+    """The JSON of the whole request of a reply (see `Request.to_json`)."""
     request: dict[str, Any] = json.loads(store.get_blob(window["request"]))
     head = window.get("head", [])
     if "head_of" in window and (message := state.message_of(window["head_of"])):

@@ -2,11 +2,10 @@
 
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.epic import plan, run_epic
-from transom.stories.handoff import StoryHandoff
+from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.results import EpicResult, StoryResult
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
-from transom.stories.validators import AgentValidator
 
 __all__ = [
     "AgentValidator",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from transom.stories.handoff import Action
+from transom.stories.story import Action
 
 Seat = Literal["sm", "po", "dev", "qa"]
 MAX_REPLY = 200_000
@@ -36,7 +36,7 @@ _LABEL = re.compile(r"^(?:(?:po|qa|final|my)\s+)*(?:decision|verdict|gate|outcom
 _FIELD = re.compile(
     r"^(summary|reasons?|references?|tests|files?(?: list| modified| changed)?)\s*:?\s*(.*)$", re.IGNORECASE
 )
-_COVERS = re.compile(r"^[-*+]?\s*(?:AC|criterion)\s*#?(\d+)\s*[:=–—-]+>?\s*(.+)$", re.IGNORECASE)
+_COVERS = re.compile(r"^[-*+]?\s*(?:AC|criterion)\s*#?(\d{1,6})\s*[:=–—-]+>?\s*(.+)$", re.IGNORECASE)
 _ACTIONS: Mapping[str, Action] = {
     **dict.fromkeys(("created", "create", "added", "new"), "created"),
     **dict.fromkeys(("modified", "modify", "changed", "updated", "edited"), "modified"),
@@ -115,7 +115,7 @@ def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
     found: list[str] = []
     for reason in reasons:
         for match in _AC.finditer(reason):
-            found += [f"AC {number}" for number in re.findall(r"\d+", match[1]) if 1 <= int(number) <= criteria]
+            found += [f"AC {number}" for number in re.findall(r"\b\d{1,6}\b", match[1]) if 1 <= int(number) <= criteria]
         found += [match[0].lower() for match in _PARTS.finditer(_AC.sub("", reason).lower())]
     return tuple(dict.fromkeys(found))
 
@@ -146,7 +146,7 @@ def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
     files = {str(one["path"]): _ACTIONS.get(str(one.get("action", "")).lower(), "modified") for one in listed}
     given = fields.get("tests")
     covers = given.items() if isinstance(given, dict) else ()
-    tests = {int(re.sub(r"\D", "", number) or 0): tuple(map(str, _many(names))) for number, names in covers}
+    tests = {int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _many(names))) for number, names in covers}
     told = fields.get("decision")
     decision = _WORDS.get(seat, {}).get(told.strip().upper(), "") if isinstance(told, str) else ""
     problem = f"the field decision is {told!r}" if seat in _WORDS and not decision else ""

@@ -13,14 +13,13 @@ from transom.errors import InputError, Paused
 from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import Git
-from transom.stories.handoff import STAGES, StoryHandoff
+from transom.stories.handoff import STAGES, AgentValidator, StoryHandoff
 from transom.stories.pipeline import StoryFlow
 from transom.stories.results import EpicResult, State, StoryResult
 from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 from transom.stories.testrun import check_command
-from transom.stories.validators import AgentValidator
 
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:

@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 
 from transom.stories.decisions import Read
 from transom.stories.git import Change, Git
+from transom.stories.handoff import claims_against
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison
-from transom.stories.validators import claims_against
 
 PROTECTED = (
     ".git*", ".github/**", ".gitlab-ci*", ".ci/**", "Jenkinsfile", "**/conftest.py", "pytest.ini", "tox.ini",

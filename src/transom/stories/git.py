@@ -16,7 +16,7 @@ from secrets import token_hex
 from transom.canonical import digest
 from transom.errors import InputError
 from transom.sandbox.process import kill_group, start_group
-from transom.stories.handoff import Action
+from transom.stories.story import Action
 
 _SAFE = (
     "core.hooksPath=/dev/null",

@@ -22,7 +22,7 @@ from transom.runs import Artifact, Stage, model_file
 from transom.stories.decisions import Read, Seat, read_reply
 from transom.stories.evidence import Evidence, Rules, judge
 from transom.stories.git import Git
-from transom.stories.handoff import StoryHandoff, now
+from transom.stories.handoff import AgentValidator, StoryHandoff, now
 from transom.stories.markdown_story import read_story_file
 from transom.stories.merge import merge, tested
 from transom.stories.results import FileChange, StageRow, StoryResult, quality
@@ -30,7 +30,6 @@ from transom.stories.seats import Seats
 from transom.stories.shared import Baseline, Epic, Merged, Said, Stopped
 from transom.stories.story import Story
 from transom.stories.testrun import Comparison, TestRun, compare
-from transom.stories.validators import AgentValidator
 
 _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 

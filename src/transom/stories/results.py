@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from transom.stories.handoff import Action
-from transom.stories.story import Story
+from transom.stories.story import Action, Story
 
 State = Literal["done", "blocked", "paused", "failed", "skipped", "planned"]
 
@@ -38,19 +37,28 @@ class StageRow(_Model):
 
 
 class StoryResult(_Model):
-    """One story. `rounds`: how often it began anew after it had ended; `windows`: seat -> block -> characters."""
+    """One story.
+
+    Attributes:
+        status: how it stands; `planned` in a dry run alone. `reason` says why it is not done.
+        commits: of its work, then the one that merged it.
+        truncations: what was cut, and by how much.
+        parked: branches on which work is kept that stood in the way.
+        windows: in a dry run, seat -> block -> characters that it would see.
+        rounds: how many times it began anew after it had ended without being done.
+    """
 
     id: str
     title: str = ""
     status: State = "skipped"
-    reason: str = ""  # why it is not done
+    reason: str = ""
     stages: list[StageRow] = []
     files_modified: list[FileChange] = []
     tests: dict[str, int] = {}
-    commits: list[str] = []  # of its work, then the one that merged it
+    commits: list[str] = []
     blockers: list[str] = []
-    truncations: list[dict[str, Any]] = []  # what was cut, and by how much
-    parked: list[str] = []  # branches that keep work which stood in the way
+    truncations: list[dict[str, Any]] = []
+    parked: list[str] = []
     usage: dict[str, int] = {}
     windows: dict[str, dict[str, int]] = {}
     rounds: int = 0

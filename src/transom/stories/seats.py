@@ -92,8 +92,8 @@ class Seats:
             reply = await self._reply(stage, story, role, blocks, read, tools)
             if outside is not None:
                 said = await self._commit(reply, number, story, commit)
-                was, now_ = outside.root, await self.places.project.state()
-                changed = {key for key in {**was, **now_} if was.get(key) != now_.get(key)}
+                was, found = outside.root, await self.places.project.state()
+                changed = {key for key in {**was, **found} if was.get(key) != found.get(key)}
                 own = {key for key in changed if key.startswith("refs/") and key not in was}  # of Dev's own commits
                 merged = merges != self.epic.merges  # by the orchestrator, which changes much
                 return said.model_copy(update={"outside": () if merged else tuple(sorted(changed - own))})

@@ -9,21 +9,20 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, RootModel
 
-from transom.config.model import HandoffSettings, StoriesSettings
+from transom.config.model import HandoffSettings, StoriesSettings, WorkerKind
 from transom.learning import Playbook
 from transom.runs import Run
 from transom.stories.backlog import Backlog
 from transom.stories.git import Worktrees
 from transom.stories.results import State
 from transom.stories.testrun import TestCommand
-from transom.stories.workers import Kind
 
 
 @dataclass(frozen=True)
 class StorySettings:
     """Who works at each seat (`sm`, `po`, `dev`, `qa`), how the project's tests are run, and what the settings say."""
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, WorkerKind]
     tests: TestCommand
     stories: StoriesSettings = field(default_factory=StoriesSettings)
     handoff: HandoffSettings = field(default_factory=HandoffSettings)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+Action = Literal["created", "modified", "deleted"]
 Status = Literal["backlog", "ready", "in-progress", "review", "done", "blocked", "unknown"]
 
 _STATUSES: Mapping[str, Status] = {

@@ -12,20 +12,19 @@ import signal
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 from transom.canonical import canonical_json, digest
+from transom.config.model import WorkerKind
 from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss
 from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, RulesProvider, Text, Usage, render
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
 from transom.stories.git import Git, Worktrees
-from transom.stories.handoff import StoryHandoff
+from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
 from transom.stories.testrun import run_openly
-from transom.stories.validators import AgentValidator
 
-Kind = Literal["command", "model", "rules", "replay"]
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)
 
@@ -135,19 +134,7 @@ def _dev(request: Request) -> Reply:
     raise NeedsModel([NotUnderstood(Story.model_validate(request.window.get("story").data).title, "story")], hint=hint)
 
 
-def check_kind(seat: str, kind: str) -> Kind:
-    """The kind of a seat's worker.
-
-    Raises:
-        InputError: there is no such kind.
-    """
-    if kind not in get_args(Kind):
-        hint = f"say {', '.join(get_args(Kind))}"
-        raise InputError(f"there is no worker {kind!r}", where=f"stories.workers.{seat}", hint=hint)
-    return cast("Kind", kind)
-
-
-def worker_chain(chain: Chain, kinds: Mapping[str, Kind], makers: Mapping[Kind, Provider | None]) -> Chain:
+def worker_chain(chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[WorkerKind, Provider | None]) -> Chain:
     """The chain with each seat's worker in its place; seats of kind `model` stay with the chain.
 
     Raises:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,15 @@ class Insight:
         """The playbook's category: `mis` for what to avoid, `str` for strategies, `cal` for calculations."""
         return _CATEGORY[self.kind]
 
-    @property
+    @cached_property
     def rule(self) -> Rule:
-        return Rule.from_data(self.data, helpful=self.helpful, harmful=self.harmful, id=self.id)
+        return Rule.from_data(self.data)
 
     @property
     def acts(self) -> bool:
-        """True for what is not vetoed, and of rules for those that are trusted or pinned."""
-        return self.mark != "veto" and (self.kind != RULE or self.mark == "pin" or self.rule.trusted)
+        """True for what is not vetoed, and of rules for those that audits do not condemn, or that are pinned."""
+        trusted = self.kind != RULE or self.harmful < 2 or self.helpful >= 4 * self.harmful
+        return self.mark == "pin" or (self.mark != "veto" and trusted)
 
     @property
     def identity(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from transom.agent import RETRY, Budget, call
 from transom.canonical import Json, compact_json
@@ -23,6 +23,7 @@ from transom.runs import Run, Stage, model_file, text_file
 from transom.studies.advice import RULE, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import Condition, measured
+from transom.studies.study import Data
 from transom.studies.trials import Trial, counts, failures, ranked
 from transom.tools import Toolbox, ToolLimits, tool
 
@@ -35,11 +36,7 @@ _MOST_READS, _SHOWN_TRIALS, _SHOWN_INSIGHTS = 12, 4, 30
 _LONGEST = 600  # characters of an explanation
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Explanation(_Model):
+class Explanation(Data):
     """Why designs fail with a class, and trials that did."""
 
     failure: str
@@ -47,34 +44,25 @@ class Explanation(_Model):
     text: str = Field(min_length=1, max_length=_LONGEST)
 
 
-class ProposedCondition(_Model):
-    """A feature at or beyond a threshold."""
-
-    feature: str
-    above: bool
-    threshold: float = Field(allow_inf_nan=False)
-
-
-class ProposedRule(_Model):
+class ProposedRule(Data):
     """A rule, without the counts that bear it out."""
 
-    conditions: tuple[ProposedCondition, ...] = Field(min_length=1, max_length=2)
+    conditions: tuple[Condition, ...] = Field(min_length=1, max_length=2)
 
 
-class Proposal(_Model):
+class Proposal(Data):
     """The advisor's answer: claims, until they were checked."""
 
     explanations: tuple[Explanation, ...] = ()
     rules: tuple[ProposedRule, ...] = ()
 
 
-class Advised(_Model):
+class Advised(Data):
     """What of an advice counts.
 
     Attributes:
-        explanations: whose trials ended as they say. The words are the model's.
+        explanations: in the model's words, where the trials ended as it says.
         added: ids of the rules that the solves bear out.
-        refused: what does not count, and why.
         by: who answered.
     """
 
@@ -86,13 +74,7 @@ class Advised(_Model):
 
 @dataclass(frozen=True)
 class Advisor:
-    """The advisor of one study that came to its end.
-
-    Attributes:
-        folder: of the study; the trials' own folders lie in it.
-        trials: all of them.
-        guide: the study's, which has kept its rows already.
-    """
+    """The advisor of one study that came to its end; its guide has kept its rows already."""
 
     folder: Path
     trials: Sequence[Trial]
@@ -102,12 +84,11 @@ class Advisor:
         """Ask, check, and keep the rules that hold.
 
         Args:
-            run: the study's.
             used: ids of the insights that acted.
             records: all trials; other ones are asked about anew.
 
         Raises:
-            ProviderError, ReplyError, TransomError: nobody could advise.
+            TransomError: nobody could advise.
         """
         tools = Toolbox([tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)])
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
@@ -172,7 +153,7 @@ class Advisor:
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
         rows = advice.rows(scope)
         for proposed in proposal.rules:
-            conditions = tuple(sorted(Condition(one.feature, one.above, one.threshold) for one in proposed.conditions))
+            conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
             known = {one.rule.key: one.data for one in advice.insights(scope) if one.kind == RULE}
             # One with the same numbers was added when the study ended before.

@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
+    ast.Pow: lambda base, exponent: _power(base, exponent),
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Lt: operator.lt,
@@ -29,14 +29,18 @@ _FUNCTIONS |= {"abs": abs, "min": min, "max": max}
 _PLACEHOLDER = re.compile(r"\{\{\s*([^{}:]+?)\s*(?::([^{}]*))?\}\}")
 _MAX_POWER = 64
 
+_Values: TypeAlias = Mapping[str, float | int | str]
+_Compute: TypeAlias = Callable[[_Values], float]
+
 
 @dataclass(frozen=True)
 class Formula:
-    """A checked formula: its text, and the names of the numbers that it needs."""
+    """A checked formula: its text, the names of the numbers that it needs, and whether it compares."""
 
     text: str
     names: frozenset[str]
-    tree: ast.expr
+    compares: bool
+    compute: _Compute
 
     @staticmethod
     @lru_cache(maxsize=1000)
@@ -50,52 +54,50 @@ class Formula:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ValueError(f"{text!r} is no formula; write e.g. 2*radius <= width") from error
-        for node in ast.walk(tree):
-            match node:
-                case ast.Name() | ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.Load():
-                    continue
-                case ast.Constant(value=int() | float()):
-                    continue
-                case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _FUNCTIONS:
-                    continue
-            if type(node) not in _OPERATORS:
-                known = ", ".join(_FUNCTIONS)
-                part = ast.unparse(node)
-                raise ValueError(f"{part} may not stand in a formula; there are + - * / ** < <= > >= and {known}")
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        return Formula(text, frozenset(names - _FUNCTIONS.keys() - {"pi"}), tree)
+        compute, nodes = _built(tree), ast.walk(tree)
+        names = {node.id for node in nodes if isinstance(node, ast.Name)} - _FUNCTIONS.keys() - {"pi"}
+        return Formula(text, frozenset(names), isinstance(tree, ast.Compare), compute)
 
-    def __call__(self, values: Mapping[str, float | str]) -> float:
+    def __call__(self, values: _Values) -> float:
         """The value, nan where it is not defined (a division by 0); a comparison gives 1 or 0."""
         try:
-            return float(_value(self.tree, values))
+            return float(self.compute(values))  # a TypeError where the root of a negative number is taken
         except (ArithmeticError, ValueError, TypeError):
             return math.nan
 
-    @property
-    def compares(self) -> bool:
-        return isinstance(self.tree, ast.Compare)
 
-
-def _value(node: ast.expr, values: Mapping[str, float | str]) -> float:
+def _built(node: ast.expr) -> _Compute:
+    """What a formula's part computes; whatever else Python could do is refused."""
     match node:
-        case ast.Constant(value=value):
-            return float(value)  # type: ignore[arg-type]  # `parse` lets numbers pass only
+        case ast.Constant(value=int() | float() as number):
+            return lambda _: float(number)
         case ast.Name(id=name):
-            return math.pi if name == "pi" else float(values[name])
-        case ast.UnaryOp(op=op, operand=operand):
-            return float(_OPERATORS[type(op)](_value(operand, values)))
-        case ast.BinOp(left=left, op=op, right=right):
-            one, other = _value(left, values), _value(right, values)
-            if isinstance(op, ast.Pow) and abs(other) > _MAX_POWER:
-                raise ValueError("the power is too high")
-            return float(_OPERATORS[type(op)](one, other))  # a TypeError where the root of a negative number is taken
-        case ast.Call(func=ast.Name(id=name), args=args):
-            return float(_FUNCTIONS[name](*(_value(argument, values) for argument in args)))
-        case ast.Compare(left=left, ops=ops, comparators=rest):
-            sides = [_value(side, values) for side in (left, *rest)]
-            return float(all(_OPERATORS[type(op)](a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False)))
-    raise ValueError(ast.dump(node))
+            return lambda values: math.pi if name == "pi" else float(values[name])
+        case ast.UnaryOp(op=op, operand=operand) if sign := _OPERATORS.get(type(op)):
+            inner = _built(operand)
+            return lambda values: sign(inner(values))
+        case ast.BinOp(left=left, op=op, right=right) if operation := _OPERATORS.get(type(op)):
+            one, other = _built(left), _built(right)
+            return lambda values: operation(one(values), other(values))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if function := _FUNCTIONS.get(name):
+            given = [_built(one) for one in args]
+            return lambda values: function(*(one(values) for one in given))
+        case ast.Compare(left=left, ops=ops, comparators=rest) if all(type(op) in _OPERATORS for op in ops):
+            sides, signs = [_built(side) for side in (left, *rest)], [_OPERATORS[type(op)] for op in ops]
+
+            def compare(values: _Values) -> float:
+                numbers = [side(values) for side in sides]
+                return float(all(sign(a, b) for sign, a, b in zip(signs, numbers, numbers[1:], strict=False)))
+
+            return compare
+    known = ", ".join(_FUNCTIONS)
+    raise ValueError(f"{ast.unparse(node)} may not stand in a formula; there are + - * / ** < <= > >= and {known}")
+
+
+def _power(base: float, exponent: float) -> float:
+    if abs(exponent) > _MAX_POWER:
+        raise ValueError("the power is too high")
+    return float(base**exponent)
 
 
 def fill(text: str, values: Mapping[str, float | int | str]) -> str:

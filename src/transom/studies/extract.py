@@ -11,15 +11,9 @@ from transom.errors import InputError, install_hint
 from transom.studies.job_files import read_dat, read_text
 from transom.studies.study import Extractor
 
-_STRESSES = 6
-
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
-    """The number that an extractor names, None where its file or the number is not there.
-
-    Raises:
-        InputError: the extractor itself cannot be used.
-    """
+    """The number that an extractor names, None where its file or the number is not there."""
     path = folder / extractor.file
     if not path.is_file():
         return None
@@ -27,10 +21,10 @@ def extract(extractor: Extractor, folder: Path) -> float | None:
         return _pointed(path, extractor.json_pointer)
     if extractor.regex is not None:
         return _matched(read_text(path), extractor.regex)
-    if extractor.calculix == "displacement":
-        return read_dat(read_text(path, 256_000_000).splitlines()).displacement
-    if extractor.calculix == "mises":
-        return _largest_mises(path)
+    if extractor.calculix is not None:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            found = read_dat(lines)
+        return found.stress if extractor.calculix == "mises" else found.displacement
     return _nastran(path, extractor.nastran or "")
 
 
@@ -56,26 +50,6 @@ def _matched(text: str, pattern: str) -> float | None:
         return float((found[-1].group(1) if found[-1].re.groups else found[-1].group()).replace("D", "E"))
     except ValueError:
         return math.nan
-
-
-def mises(sxx: float, syy: float, szz: float, sxy: float, sxz: float, syz: float) -> float:
-    """Von Mises stress of a stress tensor, in its unit."""
-    shear = sxy**2 + sxz**2 + syz**2
-    return math.sqrt(max(0.0, ((sxx - syy) ** 2 + (syy - szz) ** 2 + (szz - sxx) ** 2) / 2 + 3 * shear))
-
-
-def _largest_mises(path: Path) -> float | None:
-    """Largest von Mises stress of the integration points that a CalculiX `.dat` lists last (the last increment)."""
-    largest, inside = None, False
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if "for set" in line or "for all" in line:
-                inside = line.strip().startswith("stresses")
-                largest = None if inside else largest
-            elif inside and len(parts := line.split()) == _STRESSES + 2:
-                stress = mises(*map(float, parts[2:]))
-                largest = max(largest or 0.0, stress)
-    return largest
 
 
 def _nastran(path: Path, what: str) -> float | None:

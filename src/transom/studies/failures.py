@@ -17,12 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f06, read_text
+from transom.studies.study import Data
 
 Severity = Literal["design", "machine", "study", "warning"]
 
@@ -44,11 +45,7 @@ def _compiles(pattern: str) -> str:
 Pattern: TypeAlias = Annotated[str, AfterValidator(_compiles)]
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Message(_Data):
+class Message(Data):
     """A line that begins a message of a solver."""
 
     kind: Literal["error", "warning", "info"]
@@ -56,7 +53,7 @@ class Message(_Data):
     ignore_case: bool = False
 
 
-class Completion(_Data):
+class Completion(Data):
     """The last line of a tool that finished; `results`: tables that prove enough where that line is cut off."""
 
     tool: str
@@ -67,7 +64,7 @@ class Completion(_Data):
     results: Pattern | None = None
 
 
-class FailureClass(_Data):
+class FailureClass(Data):
     """A class of failure; `words` are searched in messages only."""
 
     title: str
@@ -76,7 +73,7 @@ class FailureClass(_Data):
     words: tuple[Pattern, ...] = ()
 
 
-class Limits(_Data):
+class Limits(Data):
     """Bounds beyond which numbers are no results."""
 
     displacement_to_size: float = Field(1000, gt=0)
@@ -84,14 +81,14 @@ class Limits(_Data):
     epsilon: float = Field(1.0, gt=0)
 
 
-class Taxonomy(_Data):
+class Taxonomy(Data):
     """All classes and patterns."""
 
     limits: Limits = Limits()
     messages: tuple[Message, ...] = ()
     completion: tuple[Completion, ...] = ()
-    return_codes: dict[int, str] = {}
-    classes: dict[str, FailureClass] = {}
+    return_codes: dict[int, str] = Field(default_factory=dict)
+    classes: dict[str, FailureClass] = Field(default_factory=dict)
 
     @cached_property
     def starts(self) -> re.Pattern[str]:
@@ -124,11 +121,7 @@ class Taxonomy(_Data):
 
 
 def load_taxonomy(*own: Path) -> Taxonomy:
-    """The shipped taxonomy, and files of a person's own over it.
-
-    Raises:
-        InputError: a file is wrong, or names a class that is nowhere described.
-    """
+    """The shipped taxonomy, and files of a person's own over it; InputError where one is wrong."""
     taxonomy = Taxonomy()
     for path in (Path(__file__).with_name("failures.yaml"), *own):
         taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
@@ -157,14 +150,7 @@ _Seen: TypeAlias = tuple[str, Evidence]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The end of a solve.
-
-    Attributes:
-        failure: the class, None for a solve whose results can be used.
-        severity: of the class; `warning` where there is none.
-        title: what a person reads; advice: what to do about it.
-        evidence: what decides, most telling first.
-    """
+    """The end of a solve: its class of failure, None for one with results; the most telling evidence first."""
 
     failure: str | None
     severity: Severity = "warning"
@@ -201,11 +187,7 @@ class JobOutput:
 
     @staticmethod
     def read(folder: Path, return_code: int | None = None, **known: Any) -> JobOutput:
-        """Read a job's folder, or a single output file; files of any size are read by their beginning and end.
-
-        Args:
-            known: the other fields.
-        """
+        """Read a job's folder, or one output file, by beginning and end of each file; `known` are other fields."""
         paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
         deck, results, texts = None, [], {}
         for path in paths:

@@ -17,13 +17,7 @@ MARK = "TRANSOM_STUDY_JOB"
 
 
 def end_marked(*, worker: str = "", folder: str = "", below: str = "") -> None:
-    """Kill the processes of jobs.
-
-    Args:
-        worker: of this worker only (its mark with the colon).
-        folder: of the job in this folder only.
-        below: of jobs in folders below this one only.
-    """
+    """Kill the processes of jobs: of a worker (its mark with the colon), in a folder, or in folders below one."""
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             mark = process.environ().get(MARK, "")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
-from transom.studies.rules import Features, Row, Rule
+from transom.studies.rules import Features, Row
 from transom.studies.study import Number, Study, nearby_design, random_design
 from transom.studies.trials import Trial, ranked
 from transom.studies.verify import Verification
@@ -39,7 +39,7 @@ class Guide:
     study: Study
     advice: Advice
     features: Features = field(init=False)
-    rules: list[Rule] = field(init=False)
+    rules: list[Insight] = field(init=False)
     insights: list[Insight] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,9 +47,9 @@ class Guide:
         own = {**dict.fromkeys(self.study.learning.pin, "pin"), **dict.fromkeys(self.study.learning.veto, "veto")}
         known = self.advice.insights(self.study.scope)
         self.insights = [replace(one, mark=own.get(one.id, one.mark)) for one in known]
-        rows = self.advice.rows(self.study.scope) if self.study.learning.rules else []
-        rules = [one.rule for one in self._acting(RULE)] if self.study.learning.rules else []
-        self.rules = [rule for rule in rules if rule.id in self.study.learning.pin or rule.stands(rows)]
+        rows = self.advice.rows(self.study.scope)
+        rules = self._acting(RULE) if self.study.learning.rules else []
+        self.rules = [one for one in rules if one.mark == "pin" or one.rule.stands(rows)]
 
     def _acting(self, kind: str) -> list[Insight]:
         return [one for one in self.insights if one.kind == kind and one.acts]
@@ -64,10 +64,8 @@ class Guide:
         if unmet := self.study.unmet(values):
             return Rejection(f"it does not meet the requirement {unmet}")
         features = self.features(values)
-        hit = [rule for rule in self.rules if rule.matches(features)]
-        if not hit:
-            return None
-        return Rejection(self.in_words(hit[0].sentence), tuple(rule.id for rule in hit), hit[0].failure)
+        hit = [one for one in self.rules if one.rule.matches(features)]
+        return Rejection(hit[0].content, tuple(one.id for one in hit), hit[0].rule.failure) if hit else None
 
     def in_words(self, sentence: str) -> str:
         """A rule's sentence with the titles of variables and constants."""
@@ -106,9 +104,11 @@ class Guide:
             values = self.study.values(design)
             if self.study.unmet(values):
                 return math.inf
+            # Of designs with equal features, those of another size, the one that differs least.
+            size = sum(_apart(values[name], params[name]) for name in design.keys() & params.keys())
             mine = self.features(values)
-            pairs = [(mine[name], wanted[name]) for name in wanted if name in mine]
-            return sum(math.log(a / b) ** 2 for a, b in pairs if a > 0 < b) if pairs else math.inf
+            shared = mine.keys() & wanted.keys()
+            return sum(_apart(mine[name], wanted[name]) for name in shared) + 1e-3 * size if shared else math.inf
 
         best = min((random_design(self.study, pick) | chosen for _ in range(_SEARCHED)), key=distance)
         for at in range(_REFINED):
@@ -157,6 +157,12 @@ class Guide:
 def _counts(trial: Trial) -> bool:
     """True for trials whose outcome depends on the design."""
     return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+
+
+def _apart(one: Number, other: Number) -> float:
+    """Square of the logarithm of a ratio; 0 where there is none."""
+    numbers = isinstance(one, int | float) and isinstance(other, int | float) and one > 0 < other
+    return math.log(float(one) / float(other)) ** 2 if numbers else 0.0
 
 
 def _short(value: Number) -> str:

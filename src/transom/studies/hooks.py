@@ -23,7 +23,6 @@ class Occasion:
     """The argument of a hook.
 
     Attributes:
-        moment: `pre_solve`, `post_solve` (after every solve), `on_failure`, `study_end`.
         folder: the study's folder in the workspace; a trial's own is `trial_folder`.
         trial: its number, None at the study's end; `params` is its design, `solved` the result.
         summary: at the study's end: its counts.
@@ -43,11 +42,7 @@ Hook: TypeAlias = Callable[[Occasion], object]
 
 
 def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
-    """The hooks that a study names.
-
-    Raises:
-        InputError: one cannot be imported or called.
-    """
+    """The hooks that a study names; InputError where one cannot be imported or called."""
     return {
         moment: {name: load_callable(BUILT_IN.get(name, name), f"hooks.{moment}") for name in names}
         for moment, names in study.hooks.items()

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from transom.errors import InputError
-from transom.studies.advice import RULE, Advice
+from transom.studies.advice import RULE, Advice, Insight
 from transom.studies.expression import Formula
 from transom.studies.failures import JobOutput, classify, load_taxonomy
-from transom.studies.rules import Features, Row, Rule
+from transom.studies.rules import Features, Row
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
 """Names under which a runner's objective is looked for."""
@@ -29,7 +29,6 @@ class Learning:
     Args:
         study: its name; its rows take the place of those that it left before.
         scope: the family of studies that share insights; the study alone where None.
-        folder: where insights are kept.
         features: name -> formula of parameters, such as `hole / width`; the parameters themselves where empty.
     """
 
@@ -47,7 +46,7 @@ class Learning:
         self._features = Features({name: Formula.parse(text) for name, text in (features or {}).items()})
         known = self.advice.insights(self.scope)
         self._known = {one.id for one in known}
-        self.rules = [one.rule for one in known if one.kind == RULE and one.acts]
+        self.rules = [one for one in known if one.kind == RULE and one.acts]
         self.seen: list[Row] = []
         self.used: Counter[str] = Counter()
         self.added: list[str] = []
@@ -56,10 +55,10 @@ class Learning:
         numbers = {name: float(value) for name, value in params.items() if isinstance(value, int | float)}
         return self._features(numbers) if self._features.formulas else numbers
 
-    def warnings(self, params: Mapping[str, Any]) -> list[Rule]:
+    def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
         """The rules of earlier studies that expect this design to fail; ask before a solve that costs much."""
         features = self._measure(params)
-        return [rule for rule in self.rules if rule.matches(features)]
+        return [one for one in self.rules if one.rule.matches(features)]
 
     def record(self, number: int, params: Mapping[str, Any], error: str | None = None) -> str | None:
         """Take in how a trial ended; `error` is the text of the exception. Returns the class of failure."""
@@ -97,11 +96,7 @@ class Learning:
         }
 
     def watch(self, runner: object, name: str | None = None) -> None:
-        """Take in the outcomes of a runner's objective, the method `name` or the first of `OBJECTIVE` that it has.
-
-        Raises:
-            InputError: it has none.
-        """
+        """Take in the outcomes of the method `name`, or of the first of `OBJECTIVE`; InputError where there is none."""
         names = (name,) if name else OBJECTIVE
         found = next((one for one in names if callable(getattr(runner, one, None))), None)
         if found is None:

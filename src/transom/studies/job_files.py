@@ -11,6 +11,7 @@ from pathlib import Path
 _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
+_STRESSES = 6
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
 # With one of these cards, nodes stand elsewhere, or more holds the model than *BOUNDARY says, or it may move freely.
@@ -138,11 +139,13 @@ class Results:
 
     Attributes:
         displacement: the largest length of a displacement vector, in the model's unit; None where none is listed.
+        stress: the largest von Mises stress of the integration points that are listed last; None where none is.
         epsilon: largest relative residual of a linear solution, None where none is printed.
         bad: the first line with a value that is not a number.
     """
 
     displacement: float | None = None
+    stress: float | None = None
     epsilon: float | None = None
     bad: str | None = None
 
@@ -150,15 +153,25 @@ class Results:
 def read_dat(lines: Iterable[str]) -> Results:
     """Read the tables of a CalculiX `.dat` file."""
     moved: list[float] = []
-    bad, inside = None, False
+    stressed: list[float] = []
+    bad, table = None, ""
     for line in lines:
         if _NOT_A_NUMBER.search(line):
             bad = bad or line.strip()
         if "for set" in line or "for all" in line:
-            inside = line.strip().startswith("displacements")
-        elif inside and (numbers := _floats(line.split()[1:4])):
+            table = line.split()[0]
+            stressed = [] if table == "stresses" else stressed
+        elif table == "displacements" and (numbers := _floats(line.split()[1:4])):
             moved.append(math.hypot(*numbers))
-    return Results(max(moved, default=None), bad=bad)
+        elif table == "stresses" and len(numbers := _floats(line.split()[2:])) == _STRESSES:
+            stressed.append(mises(*numbers))
+    return Results(max(moved, default=None), max(stressed, default=None), bad=bad)
+
+
+def mises(sxx: float, syy: float, szz: float, sxy: float, sxz: float, syz: float) -> float:
+    """Von Mises stress of a stress tensor, in its unit."""
+    shear = sxy**2 + sxz**2 + syz**2
+    return math.sqrt(max(0.0, ((sxx - syy) ** 2 + (syy - szz) ** 2 + (szz - sxx) ** 2) / 2 + 3 * shear))
 
 
 def read_f06(lines: Iterable[str]) -> Results:
@@ -179,7 +192,7 @@ def read_f06(lines: Iterable[str]) -> Results:
                 bad = bad or line.strip()
             elif translation := _floats(row[2:5]):
                 moved.append(math.hypot(*translation))
-    return Results(max(moved, default=None), max(residuals, default=None), bad)
+    return Results(max(moved, default=None), epsilon=max(residuals, default=None), bad=bad)
 
 
 def _floats(parts: Iterable[str]) -> list[float]:

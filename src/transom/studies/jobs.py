@@ -37,13 +37,7 @@ _guard_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a command.
-
-    Attributes:
-        return_code: exit status, negative for a signal.
-        stopped: the class of failure where a limit ended it: `timeout`, `memory_error` or `output_flood`.
-        seconds: wall time.
-    """
+    """The end of a command: exit status (negative for a signal), the class of the limit that ended it, wall time."""
 
     return_code: int
     stopped: str | None

@@ -25,11 +25,7 @@ _DAY = 86400.0
 
 
 def find_study(name: str, root: Path) -> Study:
-    """A study by its file, or by its name in the workspace's folder for studies.
-
-    Raises:
-        InputError: there is neither.
-    """
+    """A study by its file, or by its name in the workspace's folder for studies; InputError where neither is there."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
@@ -42,11 +38,7 @@ def find_study(name: str, root: Path) -> Study:
 
 
 def kept_study(study: Study, root: Path) -> StudyRunner:
-    """A study that was run in this workspace.
-
-    Raises:
-        InputError: it was never run here.
-    """
+    """A study that was run in this workspace; InputError where it was not."""
     if not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(f"the study {study.study} was not run in this workspace", where=str(root), hint=hint)
@@ -65,10 +57,10 @@ def standing(runner: StudyRunner) -> StudyResult:
     return result_of(runner.study, trials, verification, counted, runner.solver.by, advised)
 
 
-def used(trials: Sequence[Trial]) -> list[str]:
+def used(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Ids of the insights that acted on trials."""
     started = {trial.source for trial in trials if trial.source != "sampler"}
-    return sorted(started.union(*({*trial.rules, *trial.audit} for trial in trials)))
+    return tuple(sorted(started.union(*({*trial.rules, *trial.audit} for trial in trials))))
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> InsightCounts:
@@ -86,7 +78,6 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
     """Run a study inside a run; killed at any moment, the same call goes on.
 
     Args:
-        run: of kind `study`.
         trials: solves in all, in the place of the study's budget.
         advise: whether the run's model explains the failures and proposes rules at the end.
 

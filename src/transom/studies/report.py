@@ -44,10 +44,7 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
 def write_pictures(
     runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
-    """Write the study's pictures as PNG: the best design, history, failures, importances, the front.
-
-    The first is drawn by the solver, where it has a method `draw(axes, values)`.
-    """
+    """Write the study's pictures as PNG; a solver that has a method `draw(axes, values)` draws the best design."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow
 
     study, drawn = runner.study, dict[str, Any]()
@@ -94,8 +91,8 @@ def _draw_history(axes: Any, study: Study, trials: Sequence[Trial]) -> None:
 
 
 def _draw_bars(axes: Any, found: Mapping[str, float], colour: str, label: str) -> None:
-    axes.barh(list(found), list(found.values()), color=colour)
-    axes.invert_yaxis()
+    axes.barh(list(found), list(found.values()), color=colour, height=0.6)
+    axes.set_ylim(max(3, len(found)) - 0.5, -0.5)
     if all(isinstance(value, int) for value in found.values()):
         axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set(xlabel=label)

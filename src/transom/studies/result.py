@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from transom.studies.advisor import Advised
-from transom.studies.study import Number, Study
+from transom.studies.study import Data, Number, Study
 from transom.studies.trials import Trial, counts, failures, front, ranked
 from transom.studies.verify import Verification, Verified
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
-
-class Counts(_Model):
+class Counts(Data):
     """Trials by how they ended; `pruned` were rejected without a solve."""
 
     total: int
@@ -26,35 +22,37 @@ class Counts(_Model):
     pruned: int
 
 
-class Best(_Model):
+class Best(Data):
     """The best feasible design; `verified` is None where the study asks for no verification."""
 
     number: int
-    values: list[float]
+    values: tuple[float, ...]
     params: dict[str, Number]
     verified: bool | None = None
 
 
-class InsightCounts(_Model):
+class InsightCounts(Data):
     """Insights that acted, how many were added, how many lost their standing."""
 
-    used: list[str] = []
+    used: tuple[str, ...] = ()
     added: int = 0
     pruned: int = 0
 
 
-class StudyResult(_Model):
+class StudyResult(Data):
     """A study's outcome."""
+
+    model_config = ConfigDict(populate_by_name=True)
 
     schema_: Literal["transom.study/1"] = Field("transom.study/1", alias="schema")
     study: str
     trials: Counts
     feasible: int
     best: Best | None
-    front: list[Best] = []
+    front: tuple[Best, ...] = ()
     failures: dict[str, int]
     insights: InsightCounts
-    exploited: list[Verified] = []
+    exploited: tuple[Verified, ...] = ()
     advice: Advised | None = None
     solver: str = ""
     session_id: str | None = None
@@ -76,14 +74,14 @@ def result_of(
         trials=Counts(**counts(trials)),
         feasible=len(good),
         best=_best(verification.best, True) if verification.best else best,
-        front=[_best(one) for one in front(study, trials)] if len(study.objectives) > 1 else [],
+        front=tuple(map(_best, front(study, trials))) if len(study.objectives) > 1 else (),
         failures=failures(trials),
         insights=insights,
-        exploited=list(verification.exploited),
+        exploited=verification.exploited,
         advice=advice,
         solver=solver,
     )
 
 
 def _best(one: Trial | Verified, verified: bool | None = None) -> Best:
-    return Best(number=one.number, values=list(one.values), params=dict(one.params), verified=verified)
+    return Best(number=one.number, values=one.values, params=dict(one.params), verified=verified)

@@ -50,15 +50,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """A design that meets all conditions fails so, on `hits` of `total` rows; `helpful` and `harmful` count audits."""
+    """A design that meets all conditions fails so, on `hits` of `total` rows."""
 
     conditions: tuple[Condition, ...]
     failure: str
     hits: int
     total: int
-    helpful: int = 0
-    harmful: int = 0
-    id: str = ""
 
     def matches(self, features: Mapping[str, float]) -> bool:
         return all(condition.holds(features) for condition in self.conditions)
@@ -67,11 +64,6 @@ class Rule:
     def key(self) -> tuple[object, ...]:
         """The identity of a rule; thresholds and counts are not part of it."""
         return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
-
-    @property
-    def trusted(self) -> bool:
-        """False where audits condemn the rule."""
-        return self.harmful < 2 or self.helpful >= 4 * self.harmful
 
     def stands(self, rows: Sequence[Row]) -> bool:
         """Check the rule against all known rows; it was learned from the rows of its time."""
@@ -82,17 +74,16 @@ class Rule:
     def sentence(self) -> str:
         """For example: hole / width ≥ 0.48 → geometry error, 392 of 392."""
         what = " and ".join(map(str, self.conditions))
-        audits = f"; tried {self.helpful + self.harmful}, right {self.helpful}" if self.helpful + self.harmful else ""
-        return f"{what} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}{audits}"
+        return f"{what} → {self.failure.replace('_', ' ')}, {self.hits} of {self.total}"
 
     def to_data(self) -> dict[str, Any]:
         conditions = [[one.feature, one.above, one.threshold] for one in self.conditions]
         return {"conditions": conditions, "failure": self.failure, "hits": self.hits, "total": self.total}
 
     @staticmethod
-    def from_data(data: Mapping[str, Any], *, helpful: int = 0, harmful: int = 0, id: str = "") -> Rule:  # noqa: A002  the field's name
+    def from_data(data: Mapping[str, Any]) -> Rule:
         conditions = tuple(Condition(str(name), bool(above), float(at)) for name, above, at in data["conditions"])
-        return Rule(conditions, data["failure"], data["hits"], data["total"], helpful, harmful, id)
+        return Rule(conditions, data["failure"], data["hits"], data["total"])
 
 
 @dataclass(frozen=True)

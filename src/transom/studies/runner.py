@@ -52,8 +52,7 @@ class StudyRunner:
     """Runs a study's trials.
 
     Attributes:
-        root: the workspace's folder for studies; this one's is `folder`.
-        advice: where insights are kept; below `root` where None.
+        root: the workspace's folder for studies, where insights are kept too; this one's is `folder`.
         storage: where trials are kept; a file in the folder where None.
         progress: is called with one line after each trial.
     """

@@ -26,14 +26,7 @@ PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
 
 @dataclass(frozen=True)
 class Solved:
-    """The result of a solve.
-
-    Attributes:
-        diagnosis: how it ended.
-        outputs: numbers by name; empty where it failed.
-        seconds: wall time.
-        by: who computed it, e.g. `ccx` or `emulator`.
-    """
+    """The result of a solve: how it ended, its outputs (none where it failed), wall time, and who computed it."""
 
     diagnosis: Diagnosis
     outputs: Mapping[str, float] = field(default_factory=dict)
@@ -51,21 +44,14 @@ class Solver(Protocol):
         """Raise InputError where it cannot run here, with what to do."""
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        """Compute one design in a folder of its own; whatever goes wrong is in the diagnosis.
+        """Compute the design of these variables, constants and settings in a folder of its own, which is kept.
 
-        Args:
-            folder: empty; what is left there is kept.
-            values: variables, constants and settings by name.
-            limits: what it may use.
+        Whatever goes wrong is in the diagnosis.
         """
 
 
 def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
-    """The solver that a study names.
-
-    Raises:
-        InputError: there is no such plug-in.
-    """
+    """The solver that a study names; InputError where there is no such plug-in."""
     name = study.solver.use
     if not name:
         return CommandSolver(study, taxonomy)
@@ -77,11 +63,7 @@ def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
 
 
 def load_callable(name: str, where: str) -> Callable[..., Any]:
-    """Import `package.module:name`.
-
-    Raises:
-        InputError: it cannot be imported or called.
-    """
+    """Import `package.module:name`; InputError where it cannot be imported or called."""
     module, _, attribute = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
@@ -141,12 +123,7 @@ def run_and_judge(
     needed: Collection[str],
     by: str,
 ) -> Solved:
-    """Run a command in its folder, read its outputs, and say how it ended.
-
-    Args:
-        needed: outputs without which there is no result.
-        by: who computes.
-    """
+    """Run a command in its folder, read its outputs, and say how it ended; without those `needed` it failed."""
     try:
         ended = run_job(command, folder, limits)
         read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}

@@ -17,15 +17,12 @@ from transom.studies.trials import Trial, ranked
 _CANDIDATES = 300
 _NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
 _RIDGE = 1e-3
+_FAILS = 1e3  # what a failed design weighs that is nearer than any with results
 _VIOLATION = 10.0  # what a violated constraint weighs against the objective, both relative
 
 
 def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:
-    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete.
-
-    Args:
-        spread: standard deviation of a candidate, as a share of each variable's range.
-    """
+    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete."""
     import numpy as np  # noqa: PLC0415  slow
 
     numeric = [name for name, one in study.variables.items() if not one.choices]
@@ -39,7 +36,7 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     weights = np.sqrt(_NEAR / (_NEAR + (places**2).sum(axis=1)))[:, None]
     sign = -1 if study.objectives[0].direction == "maximize" else 1
     unit = sign * (abs(best.values[0]) or 1.0)
-    seen = np.array([[trial.values[0] / unit, *trial.violations.values()] for trial in solved])
+    seen = np.array([[trial.values[0] / unit, *map(_bent, trial.violations.values())] for trial in solved])
     left = weights * np.column_stack([np.ones(len(solved)), places])
     ridge = np.diag([0.0, *[_RIDGE] * len(numeric)])
     model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
@@ -48,7 +45,19 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     there = np.array([_place(study, numeric, one) for one in candidates]) - centre
     expected: Any = np.column_stack([np.ones(len(there)), there]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
+    if failed := [_place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"]:
+        costs += _FAILS * (_nearest(there, np.array(failed) - centre) < _nearest(there, places))
     return [candidates[n] for n in np.argsort(costs)]
+
+
+def _nearest(points: Any, others: Any) -> Any:
+    """Square of each point's distance from the nearest of others."""
+    return ((points[:, None, :] - others[None, :, :]) ** 2).sum(axis=2).min(axis=1)
+
+
+def _bent(violation: float) -> float:
+    """A violation so that power laws, as of stresses, are straight lines; 0 stays 0."""
+    return math.log(max(0.05, 1 + violation))
 
 
 def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> list[float]:

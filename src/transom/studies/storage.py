@@ -84,11 +84,7 @@ class _JournalLock(FileLock):
 
 
 def open_storage(folder: Path) -> JournalStorage:
-    """Open or make the storage in a study's folder.
-
-    Raises:
-        InputError: Optuna is not installed.
-    """
+    """Open or make the storage in a study's folder; InputError where Optuna is not installed."""
     try:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:

@@ -28,11 +28,13 @@ Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"
 _TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
 
 
-class _Model(BaseModel):
+class Data(BaseModel):
+    """What is read from a file or written to one: unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Variable(_Model):
+class Variable(Data):
     """A design variable: a range, or choices. Numbers of one unit are compared by their ratios."""
 
     low: float | None = None
@@ -98,7 +100,7 @@ class Variable(_Model):
         return min(high, max(low, float(value) + pick.gauss(0, spread) * (high - low)))
 
 
-class Constant(_Model):
+class Constant(Data):
     """A number of the study that does not vary; a plain number is read as one without unit."""
 
     value: Number
@@ -106,7 +108,7 @@ class Constant(_Model):
     title: str = ""
 
 
-class Wish(_Model):
+class Wish(Data):
     """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
 
     name: str
@@ -143,7 +145,7 @@ class Bound(Wish):
         return self
 
 
-class Extractor(_Model):
+class Extractor(Data):
     """The place of an output: a file, and one of the other keys."""
 
     file: str
@@ -159,7 +161,7 @@ class Extractor(_Model):
         return self
 
 
-class SolverSpec(_Model):
+class SolverSpec(Data):
     """The solver: a command line with templates and outputs, or a plug-in (`use`)."""
 
     use: str | None = None
@@ -177,14 +179,14 @@ class SolverSpec(_Model):
         return self
 
 
-class Verification(_Model):
+class Verification(Data):
     """Finer settings for the best designs; outputs may differ by the share `tolerance`."""
 
     settings: dict[str, Number]
     tolerance: float = Field(0.1, gt=0)
 
 
-class Budget(_Model):
+class Budget(Data):
     """The budget: solves that end with a result or a failure of the design, and seconds."""
 
     trials: int = Field(40, ge=1)
@@ -192,7 +194,7 @@ class Budget(_Model):
     workers: int = Field(1, ge=1, le=256)
 
 
-class JobLimits(_Model):
+class JobLimits(Data):
     """Limits of one solve: seconds of wall time, memory of all its processes, size of its files (`1.5 GB`)."""
 
     seconds: float = Field(600, gt=0)
@@ -200,7 +202,7 @@ class JobLimits(_Model):
     disk: ByteSize = Field(ByteSize(2e9), gt=0)
 
 
-class Learning(_Model):
+class Learning(Data):
     """The use of earlier studies of the scope: rules that reject, designs to begin with.
 
     `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
@@ -214,7 +216,7 @@ class Learning(_Model):
     pin: tuple[str, ...] = ()
 
 
-class SamplerSpec(_Model):
+class SamplerSpec(Data):
     """Which of Optuna's samplers proposes designs.
 
     `steps`: beside TPE, every other design of the second half is a step from the best one.
@@ -226,13 +228,13 @@ class SamplerSpec(_Model):
     steps: bool = True
 
 
-class PlaybookSpec(_Model):
+class PlaybookSpec(Data):
     """The family of studies that share insights."""
 
     scope: str
 
 
-class Study(_Model):
+class Study(Data):
     """A study as written; paths are relative to `folder`."""
 
     study: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
@@ -301,11 +303,7 @@ def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pic
 
 
 def load_study(path: Path) -> Study:
-    """Read a study.
-
-    Raises:
-        InputError: what is wrong, with file:line and what to do.
-    """
+    """Read a study; InputError says what is wrong, with file:line and what to do."""
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     for at, problem, hint in _mistakes(study):

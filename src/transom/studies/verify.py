@@ -7,21 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from transom.studies.solver import Solver
-from transom.studies.study import Number, Study
+from transom.studies.study import Data, Number, Study
 from transom.studies.trials import Trial, front, objective_values, ranked, violations
 
 MOST = 8
 """Incumbents that are solved again, at most."""
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Verified(_Model):
+class Verified(Data):
     """An incumbent and its verdict with finer settings.
 
     Attributes:
@@ -34,12 +30,12 @@ class Verified(_Model):
     verdict: Literal["verified", "exploits", "fails", "drifts"]
     params: dict[str, Number]
     outputs: dict[str, float]
-    fine: dict[str, float] = {}
+    fine: dict[str, float] = Field(default_factory=dict)
     values: tuple[float, ...] = ()
     reason: str = ""
 
 
-class Verification(_Model):
+class Verification(Data):
     """The incumbents that were solved again, in order; none where the study names no finer settings."""
 
     asked: bool

@@ -7,6 +7,7 @@ from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_IN_BRACKETS = re.compile(r"\[[^\[\]]*\](?::\d*)?")
 _LONGEST_NAME = 253
 _HIDDEN = "..."
 
@@ -35,7 +36,8 @@ def checked(address: str) -> SplitResult:
         raise ValueError("it names no host")
     if not parts.hostname.isascii():
         raise ValueError("its host has letters beyond ASCII; write it as xn--...")
-    if not (_is_ipv6(parts.hostname) if "[" in parts.netloc else _is_name(parts.hostname)):
+    host = parts.netloc.rpartition("@")[2]
+    if not (_IN_BRACKETS.fullmatch(host) and _is_ipv6(parts.hostname) if "[" in host else _is_name(parts.hostname)):
         raise ValueError("its host is none")
     return parts
 

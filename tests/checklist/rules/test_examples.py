@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from scripts.draw_knowledge import PAGE, drawn
 
 from tests.checklist.rules.support import shipped
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import problems_of
+from transom.cli import main
 
 
 @pytest.mark.parametrize("domain", shipped().domains, ids=lambda domain: domain.domain)
@@ -23,3 +27,18 @@ def test_an_example_that_comes_out_otherwise_is_named() -> None:
     assert problems_of(wrong) == ["lvs_clean, example 1: it holds and should be fails"]
     bare = domain.model_copy(update={"items": (item.model_copy(update={"examples": ()}),)})
     assert problems_of(bare) == ["lvs_clean: no example"]
+
+
+def test_the_page_has_what_is_shipped() -> None:
+    assert drawn(PAGE.read_text(encoding="utf-8")) == PAGE.read_text(encoding="utf-8")
+
+
+def test_the_command_tries_a_file_of_ones_own(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = root / "examples" / "knowledge" / "erc.yaml"
+    assert main(["check", "knowledge", "lint", str(mine)]) == 0
+    assert main(["check", "knowledge", "test", str(mine), "clocks"]) == 0
+    assert main(["check", "knowledge", "show", "clocks"]) == 0
+    assert main(["check", "knowledge", "show", "clokcs"]) == 2
+    out = capsys.readouterr()
+    assert "0 not as they say" in out.out
+    assert "did you mean clocks?" in out.err

@@ -30,9 +30,19 @@ def message(tmp_path: Path, text: str, name: str = "power.yaml") -> str:
 def test_what_is_shipped() -> None:
     knowledge = load_knowledge()
     assert [domain.domain for domain in knowledge.domains] == [
+        "clocks",
+        "corners",
+        "drv",
+        "equivalence",
+        "files_read",
+        "flow_metrics",
         "inferred_latches",
         "log_messages",
+        "physical_verification",
+        "slack_sums",
         "sta_endpoints",
+        "timing",
+        "tool_versions",
         "total_power",
         "utilization",
         "versions",

@@ -23,12 +23,20 @@ UNDERSTOOD = {
     1: "versions",
     2: "versions",
     3: "versions",
+    4: "tool_versions",
+    5: "tool_versions",
+    6: "tool_versions",
     7: "sta_endpoints",
     8: "sta_endpoints",
     9: "sta_endpoints",
     10: "sta_endpoints",
+    11: "physical_verification",
+    12: "physical_verification",
+    13: "physical_verification",
     14: "inferred_latches",
     15: "log_messages",
+    16: "clocks",
+    18: "files_read",
 }
 
 

@@ -65,7 +65,8 @@ def near_readings(
         waivers: the same for waivers.
     """
     small = _small(knowledge)
-    topics = [topic for language in knowledge.languages for topic in _topics(language, small)]
+    named = [one for one in knowledge.languages if re.search(one.domain.called or "", text)]
+    topics = [topic for language in named for topic in _topics(language, small)]
     words = _respelled(normal(text), knowledge, topics)
     weights = _weights(words, topics, small)
     found: list[tuple[float, int, int, int, ReadsAs]] = []

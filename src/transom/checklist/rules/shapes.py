@@ -214,6 +214,7 @@ class Domain(Shape):
     """A field of knowledge: what calls for it, and everything that a spec and a checker need.
 
     Attributes:
+        called: a regex for what a description must say before this domain is proposed for it.
         shared: names of shared lists that it has among its `lists`.
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
@@ -228,6 +229,7 @@ class Domain(Shape):
     title: Line
     extracts: Line
     question: Line
+    called: Line | None = None
     entities: tuple[Entity, ...] = ()
     shared: tuple[Key, ...] = ()
     lists: Lists = Field(default_factory=dict)

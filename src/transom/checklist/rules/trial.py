@@ -49,7 +49,7 @@ def problems_of(domain: Domain) -> list[str]:
 
 
 def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
-    choices = _some_choices(domain, item) | dict(example.when)
+    choices = _some_choices(item) | dict(example.when)
     planned = PlannedItem("2.1", item_name(item, choices), item.model_copy(update={"examples": (example,)}), choices)
     (shown,) = examples_of(planned) or [{"text": example.text}]
     name = example.file or _name_for(domain, item)
@@ -66,17 +66,22 @@ def _wrong(domain: Domain, item: KnownItem, example: KnownExample) -> str:
     wanted = shown.get("fields")
     fields = wanted if isinstance(wanted, dict) else {}
     if fields and not any(
-        all(field_of(one["parsed_fields"], name) == value for name, value in fields.items()) for one, _ in read
+        all(field_of(_fields(one), name) == value for name, value in fields.items()) for one, _ in read
     ):
         return f"no entry has {fields}"
     return ""
 
 
+def _fields(entry: Mapping[str, Json]) -> Mapping[str, Json]:
+    told = entry["parsed_fields"]
+    return told if isinstance(told, dict) else {}
+
+
 def _judged(entry: Mapping[str, Json], planned: Sequence[PlannedItem]) -> str:
     """By the first item that the entry belongs to."""
     for one in planned:
-        fields = entry["parsed_fields"]
-        if isinstance(fields, dict) and has_field(fields, one.known.required[0]):
+        fields = _fields(entry)
+        if has_field(fields, one.known.required[0]):
             asked = ValidationItem(
                 id="2.1",
                 name=one.name,
@@ -108,14 +113,15 @@ def _sources(domain: Domain, items: Sequence[KnownItem]) -> list[KnownSource]:
     return [one for one in domain.sources if one.entity in things]
 
 
-def _some_choices(domain: Domain, item: KnownItem) -> dict[str, str]:
+def _some_choices(item: KnownItem) -> dict[str, str]:
     """What a description must choose for an item to mean something."""
     if not item.limit:
         return {}
     chosen = {"relation": item.limit.usual}
     if item.when == "zero":
         return {**chosen, "zero": "zero"}
-    units = sorted(item.limit.units, key=lambda unit: item.limit.units[unit] != 1 if item.limit else True)
+    scales = item.limit.units
+    units = sorted(scales, key=lambda unit: scales[unit] != 1)
     return {**chosen, "limit": "10", **({"unit_word": units[0]} if units else {})}
 
 
