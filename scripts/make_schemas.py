@@ -46,7 +46,8 @@ class Shape:
         return self.name.removeprefix("transom.").replace("/", "-") + ".json"
 
 
-_PRINTED = frozenset({"run_id", "seconds", "applied_at", "decided_by", "doubted", "mode", "mutation_kinds"})
+_NOT_ALWAYS = {"baseline", "decided_by", "doubted", "known_items", "mode", "mutation_kinds"}
+_PRINTED = frozenset({"run_id", "seconds", "applied_at", *_NOT_ALWAYS})
 SHAPES = (
     Shape("transom.check/1", "transom.checklist.run.verdict:Verdict", printed_only=_PRINTED),
     Shape("transom.checks/1", "transom.checklist.run.verdict:Verdicts", printed_only=_PRINTED),

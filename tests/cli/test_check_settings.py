@@ -269,6 +269,12 @@ def log_llm_calls(desk: Desk) -> None:
     assert calls() == []
 
 
+def retry_after(desk: Desk) -> None:
+    """What comes of it: tests/cli/test_check_batch.py."""
+    settle(desk, "execution: {retry_after: -1}\n")
+    assert "execution.retry_after" in desk("check", "batch", "VER-01.yaml").line()
+
+
 def max_cost(desk: Desk) -> None:
     """What comes of a cap, and of prices: tests/cli/test_max_cost.py."""
     settle(desk, "execution: {max_cost: 5}\npaths: {prices: mine.yaml}\n")
@@ -314,6 +320,7 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "llm.agent_b.max_tokens": reaches("llm.agent_b.max_tokens", 1234, lambda build: build.logic.max_tokens),
     "execution.timeout_per_stage": timeout_per_stage,
     "execution.max_cost": max_cost,
+    "execution.retry_after": retry_after,
     "paths.prices": max_cost,
     "logging.level": logging_level,
     "logging.log_file": log_file,
