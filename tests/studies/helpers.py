@@ -50,6 +50,10 @@ class Plate:
         stress = 1000 / (width - 2 * hole) * (1 + 0.02 * (5 - mesh))
         return Solved(Diagnosis(None), {"mass": width - math.pi * hole**2 / 100, "stress": stress}, 0.01, by=self.by)
 
+    def draw(self, axes: Any, values: Mapping[str, Number]) -> None:
+        """Draw the plate's width."""
+        axes.plot([0, float(values["width"])], [0, 0])
+
 
 def write_study(folder: Path, name: str = "plate", trials: int = 12, length: float = 80, more: str = "") -> Path:
     path = folder / f"{name}.yaml"

@@ -52,7 +52,12 @@ def test_a_study_is_run_reported_and_exported(here: Path, capsys: pytest.Capture
     page = report.read_text()
     assert "geometry error" in page and page.count("data:image/png;base64,") >= 2
     assert not re.search(r"(src|href)=\"(?!data:)", page)  # one file that needs no other
-    assert {path.name for path in report.parent.iterdir()} >= {"history.png", "failures.png", "importances.png"}
+    assert {path.name for path in report.parent.iterdir()} >= {
+        "best.png",
+        "history.png",
+        "failures.png",
+        "importances.png",
+    }
 
     result = ran(capsys, "study", "run", "plate.yaml")
     assert result["schema"] == "transom.study/1"

@@ -48,8 +48,8 @@ def write_pictures(
     from matplotlib.figure import Figure  # noqa: PLC0415  slow
 
     study, drawn = runner.study, dict[str, Any]()
-    if best and (draw := getattr(runner.solver, "draw", None)):
-        drawn["best"] = lambda axes: draw(axes, study.values(best.params))
+    if best and (of_solver := getattr(runner.solver, "draw", None)):
+        drawn["best"] = lambda axes: of_solver(axes, study.values(best.params))
     drawn["history"] = lambda axes: _draw_history(axes, study, trials)
     if failed := {name.replace("_", " "): number for name, number in failures(trials).items()}:
         drawn["failures"] = lambda axes: _draw_bars(axes, failed, _RED, f"failed solves of {study.study}")
