@@ -158,7 +158,7 @@ EACH: dict[str, Callable[[Bench], None]] = {
     "retry.max_attempts": max_attempts,
     "retry.initial_delay": retry("initial_delay", 3, "initial_delay"),
     "retry.max_delay": retry("max_delay", 7, "max_delay"),
-    "retry.backoff_factor": retry("backoff_factor", 4, "factor"),
+    "retry.backoff_factor": retry("backoff_factor", 4, "backoff_factor"),
     "retry.jitter": retry("jitter", 0.25, "jitter"),
     "retry.max_retry_after": retry("max_retry_after", 9, "max_retry_after"),
 }
