@@ -205,9 +205,10 @@ async def teach(
     bad: Lines = [],  # noqa: B006
     beside: Lines = [],  # noqa: B006
 ) -> int:
-    """Write a domain from lines of a real log that are good, bad or beside the point; then give the verdict.
+    """Teach a log by lines of it that are good or bad.
 
-    Shows what it would match in the whole log. Without lines it asks on the terminal.
+    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. Without lines it asks
+    on the terminal.
     """
     from transom.cli.teaching import Told, teach_command
 
