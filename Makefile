@@ -82,9 +82,11 @@ realmodel: $(DEV) ## a small real model behind a real server, asked as any other
 embeddings: $(MEANING) ## search by meaning: a sentence model of 84 MB, without torch
 	@$(BIN)/transom doctor | grep embeddings
 
-generated: $(DEV) ## write again what is generated: JSON Schemas, docs/architecture.md
+generated: $(DEV) ## write again what is generated: JSON Schemas, pages drawn from the code
 	@$(BIN)/python -m scripts.make_schemas
 	@$(BIN)/python -m scripts.draw_architecture
+	@$(BIN)/python -m scripts.draw_knowledge
+	@$(BIN)/python -m scripts.draw_settings
 
 lock: ## pin requirements/*.txt again
 	@scripts/lock.sh

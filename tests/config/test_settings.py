@@ -171,6 +171,8 @@ def test_every_key_can_be_set_by_its_variable(tmp_path: Path) -> None:
         "window.margin": "0.1",
     }
     ours["cache.retention_policy"] = "latest"
+    ours["handoff.retention"] = "delete"
+    ours |= {key: "rules" for key in ours if key.startswith("stories.workers.")}
     ours["llm.agent.strategy"] = "truncate"
     ours["llm.openai.service"] = "azure"
     settings = load(tmp_path, **{variable_of(key): text for key, text in ours.items()})

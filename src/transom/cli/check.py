@@ -251,7 +251,7 @@ async def list_knowledge(session: Session) -> int:
 async def show_knowledge(
     session: Session, domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
 ) -> int:
-    """Show what a domain can be asked, how its things are named, its items, and the files that it reads."""
+    """Show what a domain can be asked, its items, and what it reads."""
     from transom.cli.knowledge import show_command
 
     return show_command(session, domain)
@@ -259,7 +259,7 @@ async def show_knowledge(
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
 async def lint_knowledge(session: Session, files: Files) -> int:
-    """Look a domain's file over: keys, word lists, regexes, names that point at nothing."""
+    """Look a domain's file over: keys, word lists, regexes, names."""
     from transom.cli.knowledge import lint_command
 
     return lint_command(session, files)

@@ -35,6 +35,11 @@ def lint_command(session: Session, files: Sequence[Path]) -> int:
     knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
     named = [_of_file(knowledge, file) for file in files]
     found = [
+        f"{knowledge.files[language.domain.domain]}: {error}"
+        for language in knowledge.languages
+        if language.domain in named and (error := language.problem)
+    ]
+    found += [
         f"{knowledge.files[one.domain]}: {item.key}: no example"
         for one in named
         for item in one.items

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from transom.checklist.rules.forms import Form, Grammar, flat, words_in
+from transom.checklist.rules.forms import Form, FormError, Grammar, flat, words_in
 from transom.checklist.rules.saying import Common, KnownClaim, SentenceKind
 from transom.checklist.rules.shapes import Domain
 
@@ -49,6 +49,14 @@ class Language:
         listed = (template for found in lists for template in flat(found))
         texts = (*common.frames, *common.leads.values(), *common.tails.values(), *said, *things, *listed)
         return frozenset(("nor", "or")).union(*map(words_in, texts))
+
+    @property
+    def problem(self) -> str:
+        """Why a template of the domain cannot be read; empty where all can."""
+        try:
+            return "" if self.speeches else "no sentence is understood"
+        except FormError as error:
+            return str(error)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
