@@ -26,6 +26,21 @@ def test_an_insight_without_words_is_one_like_any_other(book: Playbook) -> None:
     assert [*book.items] == ["str-00001"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Reject paths with slack < 0", "Reject paths with slack > 0"),
+        ("Offset the datum by -0.5 mm", "Offset the datum by 0.5 mm"),
+        ("Treat x == 0 as open", "Treat x != 0 as open"),
+        ("Run lint before synthesis", "Run synthesis before lint"),
+        ("Prefer tetra over hexa elements", "Prefer hexa over tetra elements"),
+        ("Convert the file from Nastran to Abaqus", "Convert the file from Abaqus to Nastran"),
+    ],
+)
+def test_equal_words_that_say_the_opposite_stay_two(book: Playbook, one: str, other: str) -> None:
+    assert book.add_insight(DOM, one).id != book.add_insight(DOM, other).id
+
+
 def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:
     assert [book.add_insight(category, f"fact about {category.name}").id for category in InsightCategory] == [
         "str-00001", "mis-00002", "tool-00003", "cal-00004", "dom-00005", "wf-00006",
