@@ -170,6 +170,10 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
 def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
     mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
     assert book.record(Outcome(False, "r", "1", kinds=frozenset({"mesh"})), [mistake]) == []
+    assert book.record(Outcome(False, "r", "overturned"), [mistake]) == [], "of what kind it was is not known"
+    wrong = book.add_insight(MIS, "Never read the footer line", tags=["parser"]).id
+    assert book.record(Outcome(False, "r", "overturned", followed=True), [wrong]) == [wrong]
+    assert book.require(wrong).net_score == -1, "who relied on it came to a wrong verdict"
     assert book.record(Outcome(False, "r", "2", kinds=frozenset({"convergence"})), [mistake]) == [mistake]
     assert book.record(Outcome(True, "r", "3"), [mistake]) == [mistake]
     assert book.record_outcome(mistake, True, followed=False)
