@@ -144,6 +144,13 @@ def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(boo
     assert book.prune_harmful() == 1
 
 
+def test_what_no_outcome_condemns_is_never_pruned(book: Playbook) -> None:
+    untested, good = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
+    book.record_outcome(good, True)
+    assert book.prune_harmful(3) == 0
+    assert {*book.items} == {untested, good}
+
+
 def test_what_was_condemned_is_not_learned_again(book: Playbook) -> None:
     first = book.add_insight(STR, SHELLS)
     for _ in range(3):

@@ -322,7 +322,7 @@ class Playbook:
         def retire(run: Connection) -> int:
             where, values = self.view.visible
             clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
-            condemned = self.ledger.insights(clause, [threshold, *values])
+            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])  # others nothing condemns
             for one in condemned:
                 why = f"net score {one.net_score}: {one.against_count} outcomes against it, {one.for_count} for it"
                 self.ledger.append(run, "retired", one.id, {"why": why})
