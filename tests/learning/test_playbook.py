@@ -41,6 +41,14 @@ def test_equal_words_that_say_the_opposite_stay_two(book: Playbook, one: str, ot
     assert book.add_insight(DOM, one).id != book.add_insight(DOM, other).id
 
 
+def test_what_to_do_and_what_to_avoid_stay_two_in_equal_words(book: Playbook, tmp_path: Path) -> None:
+    assert book.add_insight(STR, "Skip the mesh check").id == "str-00001"
+    assert book.add_insight(MIS, "Skip the mesh check").id == "mis-00002"
+    assert len(book.search_by_content("mesh check")) == 2
+    book.save(tmp_path / "playbook.json")
+    assert [*Playbook.load(tmp_path / "playbook.json").items] == ["str-00001", "mis-00002"]
+
+
 def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:
     assert [book.add_insight(category, f"fact about {category.name}").id for category in InsightCategory] == [
         "str-00001", "mis-00002", "tool-00003", "cal-00004", "dom-00005", "wf-00006",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
@@ -79,8 +79,8 @@ class Curator:
             if content is not None:
                 print_of = fingerprint(content)
                 equal = playbook.ledger.insights(
-                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = ''",
-                    (print_of, key, insight.scope, insight.owner),
+                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = '' AND (category = 'mis') = ?",
+                    (print_of, key, insight.scope, insight.owner, insight.category is InsightCategory.MISTAKE),
                 )
                 if equal:
                     hint = f"merge them: transom playbook merge {equal[0].id} {key}"

@@ -173,8 +173,8 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
 
 
 def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
-    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ?"
-    values = (fingerprint(one.content), one.scope, one.owner)
+    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ? AND (category = 'mis') = ?"
+    values = (fingerprint(one.content), one.scope, one.owner, one.category is InsightCategory.MISTAKE)
     if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
         here = playbook.require(same[0].merged_into or same[0].id)
         counts = [max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)]

@@ -132,7 +132,8 @@ def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes
     text, (where, values) = draft.content, view.visible
     if draft.overrides:  # it says something else on purpose, unless it was said here before
         where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
-    equal = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
+    same_words = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
+    equal = [one for one in same_words if _alike(one, draft)]
     if not equal and not draft.overrides:
         near = index.sharing(text, NEARLY)
         alike = ledger.insights(f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values])
@@ -176,5 +177,6 @@ def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
     """Of those that say the same in several scopes the one that counts most here."""
     chosen: dict[str, Insight] = {}
     for one in sorted(insights, key=view.rank):
-        chosen.setdefault(" ".join(one.content.lower().split()), one)
+        kind = "never " if one.category is InsightCategory.MISTAKE else ""
+        chosen.setdefault(kind + " ".join(one.content.lower().split()), one)
     return [*chosen.values()]
