@@ -105,7 +105,10 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
         relevance = {one.id: scores[number] for number, one in insights.items()}
     if wish.fill and len(found) < wish.limit:
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
-        found = {one.id: one for one in ledger.insights(where, values, order=best)} | found
+        filling = ledger.insights(where, values, order=best)
+        for category in wish.profile.categories:  # many others that stand as well must not crowd them out
+            filling += ledger.insights(f"{where} AND category = ?", [*values, category.value], order=best)
+        found = {one.id: one for one in filling} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
     fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
     ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
