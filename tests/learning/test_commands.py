@@ -86,6 +86,14 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert (here / ".transom" / "state.db").is_file()
 
 
+def test_notes_come_into_the_domain_and_an_export_says_what_it_leaves_out(here: Path, terminal: Terminal) -> None:
+    (here / "notes.jsonl").write_text('{"category": "failure", "insight": "Never delete the lock file"}\n')
+    terminal.run("playbook", "import", "notes.jsonl", "--domain", "checklist")
+    items = terminal.json("playbook", "list", "--domain", "checklist")["items"]
+    assert [one["scope"] for one in items] == ["domain/checklist"]
+    assert "1 more insight in domain/checklist: add --domain checklist" in terminal.run("playbook", "export", "b.json")
+
+
 class Thoughtful(Provider):
     """A model that reflects."""
 

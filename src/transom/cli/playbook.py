@@ -163,6 +163,7 @@ def export(
             playbook.save(session.cwd / file)
         else:
             print_text(*export_json(playbook).removesuffix("\n").split("\n"))
+        say_elsewhere(session, playbook)
     return 0
 
 

@@ -149,7 +149,8 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 
 
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
-    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`.
+    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`; they hold where the
+    playbook is seen from.
 
     Doing it twice changes nothing. Lines that cannot be read are listed; a file that cannot be is an InputError.
     """
@@ -163,7 +164,9 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
                 category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
                 tags = [str(tag) for tag in note.get("tags") or ()]
                 source = Source(study=str(note.get("study") or ""), by="notes")
-                found, new = playbook.add(Insight("", category, note["insight"], tags=(*tags,), sources=(source,)))
+                view = playbook.view
+                draft = Insight("", category, note["insight"], tags=(*tags,), sources=(source,))
+                found, new = playbook.add(replace(draft, scope=view.scopes[0], owner=view.user))
             except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 imported.unreadable.append(f"{path}:{number}: {what}")
