@@ -184,7 +184,8 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
         to.known.append(here.id)
         if here.id != one.id:
             to.renamed[one.id] = here.id
-        if any(counts) or not {*one.tags} <= {*same[0].tags} or one.last_used > same[0].last_used:
+        more = any(counts) or not {*one.tags} <= {*here.tags} or one.last_used > here.last_used
+        if more or (one.egress, here.egress) == ("local", "any"):
             noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
             noted |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
             ledger.append(run, "raised", here.id, noted)
