@@ -136,7 +136,7 @@ def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) 
         "1 more insight in domain/fea: add --domain fea",
         "1 more insight in study/bracket: add --study bracket",
     ]
-    assert terminal.run("playbook", "export", "all.json", "--domain", "fea") == ""
+    assert "study/bracket" in terminal.run("playbook", "export", "all.json", "--domain", "fea"), "it is left out"
     assert len(json.loads((here / "all.json").read_text())["items"]) == 2
     assert terminal.run("playbook", "import", "all.json") == "0 insights added, 2 known\n"
     (here / "notes.jsonl").write_text('{"category": "failure", "insight": "Too fine a mesh"}\nbroken\n')
