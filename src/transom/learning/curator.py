@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
@@ -67,8 +67,8 @@ class Curator:
         playbook, insight = self._playbook, self._living(key)
         given: dict[str, Json] = {
             "tags": None if tags is None else [*tags],
-            "valid_from": valid_from,
-            "valid_until": valid_until,
+            "valid_from": None if valid_from is None else bound(valid_from),
+            "valid_until": None if valid_until is None else bound(valid_until),
         }
         changes: dict[str, Json] = {"by": by, **{name: value for name, value in given.items() if value is not None}}
         if content is not None and not content.strip():

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
 from transom.learning.snapshot import Snapshot
@@ -225,8 +225,8 @@ class Playbook:
         """
         draft = Insight(
             "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
-            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=valid_from,
-            valid_until=valid_until, egress=egress,
+            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=bound(valid_from),
+            valid_until=bound(valid_until), egress=egress,
         )  # fmt: skip
         return self.add(draft)[0]
 
