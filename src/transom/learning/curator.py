@@ -79,7 +79,8 @@ class Curator:
             if content is not None:
                 print_of = fingerprint(content)
                 equal = playbook.ledger.insights(
-                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = '' AND (category = 'mis') = ?",
+                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = '' "
+                    "AND (category = 'mis') = ?",
                     (print_of, key, insight.scope, insight.owner, insight.category is InsightCategory.MISTAKE),
                 )
                 if equal:

@@ -183,7 +183,7 @@ def days_between(earlier: str, later: str) -> float:
 
 
 def bound(text: str) -> str:
-    """A year, a month, a day or a time as insights keep it, to be compared as text; "" for none. InputError: another."""
+    """A year, a month, a day or a time as insights keep it, to be compared as text; "" for none. InputError: else."""
     if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
         return text
     try:

@@ -27,7 +27,9 @@ _OPPOSITES = tuple(
         "left right", "on off", "pass fail",
     )
 )  # fmt: skip
-_DIRECTED = frozenset("before after over under above below than instead from into to not".split())
+_DIRECTED = frozenset(
+    {"before", "after", "over", "under", "above", "below", "than", "instead", "from", "into", "to", "not"}
+)
 """Beside these the order of the other words is what is said."""
 _MARKS = re.compile(r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)")
 """Punctuation that says something: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
