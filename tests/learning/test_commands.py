@@ -75,6 +75,8 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert "nothing is to be changed" in terminal.run("playbook", "edit", "str-00002", code=2)
     assert "confirmed; net score +2" in terminal.run("playbook", "review", "--confirm", "str-00002", "--by", "ada")
     assert "merged; net score +1" in terminal.run("playbook", "merge", "str-00002", "mis-00001")
+    told = terminal.run("playbook", "feedback", "mis-00001", "--harmful")
+    assert "str-00002: counted; mis-00001 is part of it; net score +0" in told
     assert "no reason is given" in terminal.run("playbook", "retire", "str-00002", code=2)
     assert "retired" in terminal.run("playbook", "retire", "str-00002", "--why", "wrong since release 9")
     again = terminal.run("playbook", "add", "str", "use shells BELOW 3 mm")
