@@ -59,8 +59,8 @@ def contradict(one: str, other: str) -> bool:
     """Whether what differs between two texts turns the meaning around: a number, a sign, a negation, a direction."""
     first, second = {*words_of(one)}, {*words_of(other)}
     common = first & second
-    mine_in_order, theirs_in_order = ([word for word in words_of(text) if word in common] for text in (one, other))
-    if _marks(one) != _marks(other) or (common & _DIRECTED and mine_in_order != theirs_in_order):
+    orders = [[*dict.fromkeys(word for word in words_of(text) if word in common)] for text in (one, other)]
+    if _marks(one) != _marks(other) or (common & _DIRECTED and orders[0] != orders[1]):
         return True
     mine, theirs = first - second, second - first
     numbers = [{word for word in words if word[0].isdigit()} for words in (mine, theirs)]
