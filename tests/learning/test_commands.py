@@ -75,6 +75,8 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert "nothing is to be changed" in terminal.run("playbook", "edit", "str-00002", code=2)
     assert "confirmed; net score +2" in terminal.run("playbook", "review", "--confirm", "str-00002", "--by", "ada")
     assert "merged; net score +1" in terminal.run("playbook", "merge", "str-00002", "mis-00001")
+    told = terminal.run("playbook", "feedback", "mis-00001", "--harmful")
+    assert "str-00002: counted; mis-00001 is part of it; net score +0" in told
     assert "no reason is given" in terminal.run("playbook", "retire", "str-00002", code=2)
     assert "retired" in terminal.run("playbook", "retire", "str-00002", "--why", "wrong since release 9")
     again = terminal.run("playbook", "add", "str", "use shells BELOW 3 mm")
@@ -82,8 +84,16 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert {one["id"] for one in terminal.json("playbook", "list", "--retired")["items"]} == {"str-00002", "mis-00001"}
     assert "restored" in terminal.run("playbook", "retire", "str-00002", "--undo")
     assert terminal.run("playbook", "prune") == "0 insights retired\n"
-    assert terminal.json("playbook", "prune", "--threshold", "1") == {"items_pruned": 1}
+    assert terminal.json("playbook", "prune", "--threshold", "1") == {"items_pruned": 0}
     assert (here / ".transom" / "state.db").is_file()
+
+
+def test_notes_come_into_the_domain_and_an_export_says_what_it_leaves_out(here: Path, terminal: Terminal) -> None:
+    (here / "notes.jsonl").write_text('{"category": "failure", "insight": "Never delete the lock file"}\n')
+    terminal.run("playbook", "import", "notes.jsonl", "--domain", "checklist")
+    items = terminal.json("playbook", "list", "--domain", "checklist")["items"]
+    assert [one["scope"] for one in items] == ["domain/checklist"]
+    assert "1 more insight in domain/checklist: add --domain checklist" in terminal.run("playbook", "export", "b.json")
 
 
 class Thoughtful(Provider):
@@ -128,7 +138,7 @@ def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) 
         "1 more insight in domain/fea: add --domain fea",
         "1 more insight in study/bracket: add --study bracket",
     ]
-    assert terminal.run("playbook", "export", "all.json", "--domain", "fea") == ""
+    assert "study/bracket" in terminal.run("playbook", "export", "all.json", "--domain", "fea"), "it is left out"
     assert len(json.loads((here / "all.json").read_text())["items"]) == 2
     assert terminal.run("playbook", "import", "all.json") == "0 insights added, 2 known\n"
     (here / "notes.jsonl").write_text('{"category": "failure", "insight": "Too fine a mesh"}\nbroken\n')

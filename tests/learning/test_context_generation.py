@@ -60,3 +60,13 @@ def test_tags_confidence_and_tokens_choose(book: Playbook) -> None:
     assert text.replace(f"\n{plain.line}", "") == book.get_context_for_task("", tags=["optics"], tokens=48)
     assert book.get_context_for_task(TaskType.RUN_OPTIMIZATION, tokens=10) == ""
     assert Playbook().get_context_for_task("anything") == ""
+
+
+def test_what_a_task_needs_is_not_crowded_out_by_newer_insights_of_another_kind() -> None:
+    playbook = Playbook()
+    for n in range(10):
+        playbook.add_insight(InsightCategory.MISTAKE, f"never do {n}", tags=["solver"])
+    for n in range(100):
+        playbook.add_insight(InsightCategory.STRATEGY, f"do {n}")
+    shown = playbook.get_context_for_task(TaskType.DEBUG_ERROR, 5)
+    assert shown.count("[mis-") == 5

@@ -90,3 +90,16 @@ def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(book: Pl
     confirmed = curator.confirm("str-00002", by="ada")
     assert confirmed.confirmed_at
     assert confirmed.helpful_count == 5
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "next friday", "01/02/2026"])
+def test_a_date_that_is_none_hides_nothing(text: str) -> None:
+    playbook = Playbook()
+    key = playbook.add_insight(InsightCategory.TOOL, "Prefer tool A").id
+    with pytest.raises(InputError, match="is no date"):
+        Curator(playbook).edit(key, valid_from=text)
+    assert [*playbook.items] == [key]
+    edited = Curator(playbook).edit(key, valid_from="20260101", valid_until="2126-01-01T01:00:00+02:00")
+    assert (edited.valid_from, edited.valid_until) == ("2026-01-01", "2125-12-31T23:00:00Z")
+    assert Curator(playbook).edit(key, valid_until="").valid_until == ""
+    assert [*playbook.items] == [key]

@@ -177,3 +177,12 @@ def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -
     assert book.items == before
     with pytest.raises(InputError, match="cannot be read"):
         import_notes(book, [tmp_path / "missing.jsonl"])
+
+
+def test_what_a_file_says_must_stay_on_this_machine_stays(tmp_path: Path) -> None:
+    theirs, ours = Playbook(), Playbook()
+    theirs.add_insight(InsightCategory.TOOL, "Prefer tool A", egress="local")
+    theirs.save(tmp_path / "playbook.json")
+    key = ours.add_insight(InsightCategory.TOOL, "Prefer tool A").id
+    import_json(ours, tmp_path / "playbook.json")
+    assert ours.require(key).egress == "local"

@@ -26,6 +26,29 @@ def test_an_insight_without_words_is_one_like_any_other(book: Playbook) -> None:
     assert [*book.items] == ["str-00001"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Reject paths with slack < 0", "Reject paths with slack > 0"),
+        ("Offset the datum by -0.5 mm", "Offset the datum by 0.5 mm"),
+        ("Treat x == 0 as open", "Treat x != 0 as open"),
+        ("Run lint before synthesis", "Run synthesis before lint"),
+        ("Prefer tetra over hexa elements", "Prefer hexa over tetra elements"),
+        ("Convert the file from Nastran to Abaqus", "Convert the file from Abaqus to Nastran"),
+    ],
+)
+def test_equal_words_that_say_the_opposite_stay_two(book: Playbook, one: str, other: str) -> None:
+    assert book.add_insight(DOM, one).id != book.add_insight(DOM, other).id
+
+
+def test_what_to_do_and_what_to_avoid_stay_two_in_equal_words(book: Playbook, tmp_path: Path) -> None:
+    assert book.add_insight(STR, "Skip the mesh check").id == "str-00001"
+    assert book.add_insight(MIS, "Skip the mesh check").id == "mis-00002"
+    assert len(book.search_by_content("mesh check")) == 2
+    book.save(tmp_path / "playbook.json")
+    assert [*Playbook.load(tmp_path / "playbook.json").items] == ["str-00001", "mis-00002"]
+
+
 def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:
     assert [book.add_insight(category, f"fact about {category.name}").id for category in InsightCategory] == [
         "str-00001", "mis-00002", "tool-00003", "cal-00004", "dom-00005", "wf-00006",
@@ -129,6 +152,13 @@ def test_a_mistake_that_was_heeded_in_vain_or_made_without_harm_is_condemned(boo
     assert book.prune_harmful() == 1
 
 
+def test_what_no_outcome_condemns_is_never_pruned(book: Playbook) -> None:
+    untested, good = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
+    book.record_outcome(good, True)
+    assert book.prune_harmful(3) == 0
+    assert {*book.items} == {untested, good}
+
+
 def test_what_was_condemned_is_not_learned_again(book: Playbook) -> None:
     first = book.add_insight(STR, SHELLS)
     for _ in range(3):
@@ -155,6 +185,10 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
 def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
     mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
     assert book.record(Outcome(False, "r", "1", kinds=frozenset({"mesh"})), [mistake]) == []
+    assert book.record(Outcome(False, "r", "overturned"), [mistake]) == [], "of what kind it was is not known"
+    wrong = book.add_insight(MIS, "Never read the footer line", tags=["parser"]).id
+    assert book.record(Outcome(False, "r", "overturned", followed=True), [wrong]) == [wrong]
+    assert book.require(wrong).net_score == -1, "who relied on it came to a wrong verdict"
     assert book.record(Outcome(False, "r", "2", kinds=frozenset({"convergence"})), [mistake]) == [mistake]
     assert book.record(Outcome(True, "r", "3"), [mistake]) == [mistake]
     assert book.record_outcome(mistake, True, followed=False)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import string
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from transom.errors import InputError
-from transom.learning import SessionState, TaskType
+from transom.learning import InsightCategory, Playbook, SessionState, TaskType
+from transom.learning.session import close_session, note, open_session
 
 
 @pytest.fixture
@@ -65,3 +68,17 @@ def test_a_saved_session_is_the_same_and_its_trials_lie_apart(session: SessionSt
     path.write_text("{}")
     with pytest.raises(InputError, match=r"session\.json: this is no session"):
         SessionState.load(path)
+
+
+def test_all_that_was_noted_counts_at_the_end_whoever_noted_it_at_once(tmp_path: Path) -> None:
+    playbook = Playbook()
+    ids = [playbook.add_insight(InsightCategory.TOOL, f"{word} is needed").id for word in string.ascii_letters[:18]]
+    open_session(tmp_path, "debug_error")
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda key: note(tmp_path, used=[key]), ids))
+    errors = ["mesh alpha bad", "license beta missing", "disk gamma full", "contact delta chatters", "port eta shut"]
+    note(tmp_path, errors=[*errors, "timeout of zeta", "no such file as theta"])
+    done = close_session(tmp_path, playbook, good=True)
+    assert sorted(done["items_updated"]) == sorted(ids)
+    assert done["insights_added"] == 7
+    assert open_session(tmp_path, "debug_error").session_id != done["session_id"]

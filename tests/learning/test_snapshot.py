@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from transom.learning import InsightCategory, Playbook, TaskType, cited_in, ids_in
+from transom.learning import InsightCategory, Playbook, TaskType, cited_in, ids_in, shown_in
 from transom.llm import Tier, estimate_tokens
 
 STR, MIS, *_ = InsightCategory
@@ -51,3 +51,11 @@ def test_what_a_reply_cites() -> None:
     assert cited_in(reply, shown) == ("str-00001", "mis-00002", "tool-00003")
     assert cited_in("[" * 5000 + "str-00001" + "]" * 5000, shown) == ("str-00001",)
     assert cited_in("nothing", shown) == ()
+
+
+def test_an_id_that_an_insight_quotes_was_not_shown() -> None:
+    playbook = Playbook()
+    key = playbook.add_insight(InsightCategory.TOOL, "See also [tool-00009] for the log").id
+    text = playbook.get_context_for_task("")
+    assert shown_in(text) == (key,)
+    assert cited_in("I rely on [tool-00009].", shown_in(text)) == ()

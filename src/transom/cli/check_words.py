@@ -59,7 +59,7 @@ async def give_word(
         await store.put(WORDS, f"{found.row.id}/{stage}", {**kept, "reason": reason})
     source, learned = Source(found.row.id, stage, by=by), ""
     with opened(session, verdict.scope, making=True) as playbook:
-        outcome = Outcome(confirmed, found.row.id, stage, source=source)
+        outcome = Outcome(confirmed, found.row.id, stage, source=source, followed=True)
         counted = playbook.record(outcome, verdict.named)
         if reason and not confirmed:
             why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(reason.split())}'

@@ -93,7 +93,8 @@ def feedback(
     with opened(session) as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
-        return print_one(session, playbook.require(insight), "counted")
+        one = playbook.require(playbook.require(insight).merged_into or insight)
+        return print_one(session, one, "counted" if one.id == insight else f"counted; {insight} is part of it")
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
@@ -163,6 +164,7 @@ def export(
             playbook.save(session.cwd / file)
         else:
             print_text(*export_json(playbook).removesuffix("\n").split("\n"))
+        say_elsewhere(session, playbook)
     return 0
 
 

@@ -26,7 +26,7 @@ from transom.investigator.result import (
     Verdict,
 )
 from transom.investigator.roles import MAIN, insights, json_rows, ours, outside
-from transom.learning import cited_in, ids_in, uncited
+from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
 
@@ -105,7 +105,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
         return kept
 
     named = {seat_of(one): one.named for one in case.reports if one.named}
-    named[VERDICT] = [*cited_in(opinion.model_dump_json(), ids_in(case.insights))]
+    named[VERDICT] = [*cited_in(opinion.model_dump_json(), shown_in(case.insights))]
     kept = Kept(investigation=result, shown=list(case.shown), thread=thread, named=named, above=above)
     await run.stage("answer", keep, kept, out=model_file("investigation.json", Kept))
     return kept

@@ -21,7 +21,7 @@ from transom.investigator.result import Unread, Unsupported
 from transom.investigator.roles import MERGE, READER, insights, json_rows, ours, role_of
 from transom.investigator.sources import ANALYSIS_TYPES, DataFolder, Feature
 from transom.investigator.tools import reading_tools
-from transom.learning import cited_in, ids_in, uncited
+from transom.learning import cited_in, shown_in, uncited
 from transom.llm import Role, Usage
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
@@ -191,7 +191,7 @@ async def summarised(
         failed=failed,
         tokens_read=read,
         tokens_returned=len(checked.text) // 4,
-        named=[*cited_in(text, ids_in(learned))],
+        named=[*cited_in(text, shown_in(learned))],
     )
 
 

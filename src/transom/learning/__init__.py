@@ -11,7 +11,7 @@ from transom.learning.playbook import Outcome, Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import Wish
 from transom.learning.session import ExposedState, IsolatedState, SessionState
-from transom.learning.snapshot import Snapshot, cited_in, ids_in, uncited
+from transom.learning.snapshot import Snapshot, cited_in, ids_in, shown_in, uncited
 from transom.learning.tasks import TaskType
 
 __all__ = [
@@ -40,5 +40,6 @@ __all__ = [
     "ids_in",
     "import_json",
     "import_notes",
+    "shown_in",
     "uncited",
 ]

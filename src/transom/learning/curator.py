@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.insight import HALF_LIFE_DAYS, Insight, days_between
+from transom.learning.insight import HALF_LIFE_DAYS, Insight, InsightCategory, bound, days_between
 from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
@@ -67,8 +67,8 @@ class Curator:
         playbook, insight = self._playbook, self._living(key)
         given: dict[str, Json] = {
             "tags": None if tags is None else [*tags],
-            "valid_from": valid_from,
-            "valid_until": valid_until,
+            "valid_from": None if valid_from is None else bound(valid_from),
+            "valid_until": None if valid_until is None else bound(valid_until),
         }
         changes: dict[str, Json] = {"by": by, **{name: value for name, value in given.items() if value is not None}}
         if content is not None and not content.strip():
@@ -79,8 +79,9 @@ class Curator:
             if content is not None:
                 print_of = fingerprint(content)
                 equal = playbook.ledger.insights(
-                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = ''",
-                    (print_of, key, insight.scope, insight.owner),
+                    "fingerprint = ? AND id != ? AND scope = ? AND owner = ? AND retired = '' "
+                    "AND (category = 'mis') = ?",
+                    (print_of, key, insight.scope, insight.owner, insight.category is InsightCategory.MISTAKE),
                 )
                 if equal:
                     hint = f"merge them: transom playbook merge {equal[0].id} {key}"

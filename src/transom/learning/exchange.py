@@ -149,7 +149,8 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 
 
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
-    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`.
+    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`; they hold where the
+    playbook is seen from.
 
     Doing it twice changes nothing. Lines that cannot be read are listed; a file that cannot be is an InputError.
     """
@@ -163,7 +164,9 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
                 category = _NOTES.get(note["category"], InsightCategory.DOMAIN)
                 tags = [str(tag) for tag in note.get("tags") or ()]
                 source = Source(study=str(note.get("study") or ""), by="notes")
-                found, new = playbook.add(Insight("", category, note["insight"], tags=(*tags,), sources=(source,)))
+                view = playbook.view
+                draft = Insight("", category, note["insight"], tags=(*tags,), sources=(source,))
+                found, new = playbook.add(replace(draft, scope=view.scopes[0], owner=view.user))
             except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
                 imported.unreadable.append(f"{path}:{number}: {what}")
@@ -173,15 +176,16 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
 
 
 def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> None:
-    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ?"
-    values = (fingerprint(one.content), one.scope, one.owner)
+    ledger, where = playbook.ledger, "fingerprint = ? AND scope = ? AND owner = ? AND (category = 'mis') = ?"
+    values = (fingerprint(one.content), one.scope, one.owner, one.category is InsightCategory.MISTAKE)
     if same := ledger.insights(where, values, order=f"id != '{one.id}', retired != ''"):
         here = playbook.require(same[0].merged_into or same[0].id)
         counts = [max(0, theirs - ours) for theirs, ours in zip(one.counts, here.counts, strict=True)]
         to.known.append(here.id)
         if here.id != one.id:
             to.renamed[one.id] = here.id
-        if any(counts) or not {*one.tags} <= {*same[0].tags} or one.last_used > same[0].last_used:
+        more = any(counts) or not {*one.tags} <= {*here.tags} or one.last_used > here.last_used
+        if more or (one.egress, here.egress) == ("local", "any"):
             noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
             noted |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
             ledger.append(run, "raised", here.id, noted)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from enum import StrEnum
 
 from transom.canonical import Json
@@ -179,6 +180,21 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
 def days_between(earlier: str, later: str) -> float:
     """Days from one time to another, both ISO 8601; 0 where the first is "" or comes later."""
     return max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400) if earlier else 0.0
+
+
+def bound(text: str) -> str:
+    """A year, a month, a day or a time as insights keep it, to be compared as text; "" for none. InputError: else."""
+    if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
+        return text
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError as error:
+        hint = "write YYYY-MM-DD, or '' for no bound"
+        raise InputError(f"{text!r} is no date", where="insight", hint=hint) from error
+    if found is None:
+        return ""
+    told = (found.astimezone(UTC) if found.tzinfo else found).isoformat()
+    return f"{told[:19]}Z" if found.time() != time() or found.tzinfo else told[:10]
 
 
 def _moment(text: str) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 
 from transom.memory.words import stem, words_of
 
@@ -26,11 +27,21 @@ _OPPOSITES = tuple(
         "left right", "on off", "pass fail",
     )
 )  # fmt: skip
+_DIRECTED = frozenset(
+    {"before", "after", "over", "under", "above", "below", "than", "instead", "from", "into", "to", "not"}
+)
+"""Beside these the order of the other words is what is said."""
+_MARKS = re.compile(r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)")
+"""Punctuation that says something: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
 
 
 def fingerprint(content: str) -> str:
-    """The same for texts that differ in nothing but case, spaces and punctuation."""
-    return hashlib.blake2b(" ".join(words_of(content)).encode(), digest_size=16).hexdigest()
+    """The same for texts that differ in nothing but case, spaces and punctuation that says nothing."""
+    return hashlib.blake2b(" ".join(words_of(content) + _marks(content)).encode(), digest_size=16).hexdigest()
+
+
+def _marks(text: str) -> list[str]:
+    return _MARKS.findall(text.strip())
 
 
 def may_paraphrase(one: str, other: str) -> bool:
@@ -45,8 +56,12 @@ def may_paraphrase(one: str, other: str) -> bool:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Whether what differs between two texts turns the meaning around: a number, a negation, a direction."""
+    """Whether what differs between two texts turns the meaning around: a number, a sign, a negation, a direction."""
     first, second = {*words_of(one)}, {*words_of(other)}
+    common = first & second
+    orders = [[*dict.fromkeys(word for word in words_of(text) if word in common)] for text in (one, other)]
+    if _marks(one) != _marks(other) or (common & _DIRECTED and orders[0] != orders[1]):
+        return True
     mine, theirs = first - second, second - first
     numbers = [{word for word in words if word[0].isdigit()} for words in (mine, theirs)]
     if any(numbers) or bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from transom.canonical import Json, write_atomic
 from transom.errors import InputError
 from transom.learning.exchange import export_json, import_json
-from transom.learning.insight import Insight, InsightCategory, Source, supports
+from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
 from transom.learning.snapshot import Snapshot
@@ -38,6 +38,7 @@ class Outcome:
     Attributes:
         kinds: of what failed, as tags: `convergence`, `mesh`.
         source: more on where it comes from.
+        followed: whoever cites an insight did as it says, for certain; None: that is judged by `kinds`.
     """
 
     good: bool
@@ -46,6 +47,7 @@ class Outcome:
     attempt: int = 1
     kinds: frozenset[str] = frozenset()
     source: Source = field(default_factory=Source)
+    followed: bool | None = None
 
 
 class Playbook:
@@ -223,8 +225,8 @@ class Playbook:
         """
         draft = Insight(
             "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
-            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=valid_from,
-            valid_until=valid_until, egress=egress,
+            scope=self._scope(level), owner=self._owner(personal), overrides=overrides, valid_from=bound(valid_from),
+            valid_until=bound(valid_until), egress=egress,
         )  # fmt: skip
         return self.add(draft)[0]
 
@@ -305,13 +307,14 @@ class Playbook:
     def record(self, outcome: Outcome, cited: Iterable[str]) -> list[str]:
         """Count an outcome for the insights that were relied on, and for no others.
 
-        A failure says nothing of a mistake that is about something else: where the kinds of the failure are known
-        and none is among its tags, it is not counted. Returns the ids that were counted.
+        A failure says nothing of a mistake unless one of the failure's kinds is among its tags: whoever named it and
+        failed at something else has not shown that it holds. Returns the ids that were counted.
         """
         source = replace(outcome.source, run=outcome.run, stage=outcome.stage)
         key = json.dumps([outcome.run, outcome.stage, outcome.attempt])
         known = [one for one in map(self.get, dict.fromkeys(cited)) if one and not _says_nothing(one, outcome)]
-        return [one.id for one in known if self.record_outcome(one.id, outcome.good, source=source, key=key)]
+        told: dict[str, Any] = {"followed": outcome.followed, "source": source, "key": key}
+        return [one.id for one in known if self.record_outcome(one.id, outcome.good, **told)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
         """Retire what evidence condemns: net scores up to that. Returns how many; they stay as tombstones."""
@@ -319,7 +322,7 @@ class Playbook:
         def retire(run: Connection) -> int:
             where, values = self.view.visible
             clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
-            condemned = self.ledger.insights(clause, [threshold, *values])
+            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])  # others nothing condemns
             for one in condemned:
                 why = f"net score {one.net_score}: {one.against_count} outcomes against it, {one.for_count} for it"
                 self.ledger.append(run, "retired", one.id, {"why": why})
@@ -342,6 +345,7 @@ class Playbook:
 
 
 def _says_nothing(insight: Insight, outcome: Outcome) -> bool:
-    about = {*insight.tags}
-    known = insight.category is InsightCategory.MISTAKE and outcome.kinds and about
-    return not outcome.good and bool(known) and not about & outcome.kinds
+    """A failure speaks for a mistake only where it is known to be of the mistake's own kind."""
+    if outcome.good or outcome.followed or insight.category is not InsightCategory.MISTAKE:
+        return False
+    return not {*insight.tags} & outcome.kinds

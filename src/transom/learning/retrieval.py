@@ -105,7 +105,10 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
         relevance = {one.id: scores[number] for number, one in insights.items()}
     if wish.fill and len(found) < wish.limit:
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
-        found = {one.id: one for one in ledger.insights(where, values, order=best)} | found
+        filling = ledger.insights(where, values, order=best)
+        for category in wish.profile.categories:  # many others that stand as well must not crowd them out
+            filling += ledger.insights(f"{where} AND category = ?", [*values, category.value], order=best)
+        found = {one.id: one for one in filling} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
     fits = [(one, relevance.get(one.id, 0.0)) for one in shown]
     ranked = [Ranked(one, _score(one, fit, wish, now), fit) for one, fit in fits]
@@ -132,7 +135,8 @@ def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes
     text, (where, values) = draft.content, view.visible
     if draft.overrides:  # it says something else on purpose, unless it was said here before
         where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
-    equal = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
+    same_words = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
+    equal = [one for one in same_words if _alike(one, draft)]
     if not equal and not draft.overrides:
         near = index.sharing(text, NEARLY)
         alike = ledger.insights(f"number IN ({','.join('?' * len(near))}) AND {where}", [*near, *values])
@@ -176,5 +180,6 @@ def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
     """Of those that say the same in several scopes the one that counts most here."""
     chosen: dict[str, Insight] = {}
     for one in sorted(insights, key=view.rank):
-        chosen.setdefault(" ".join(one.content.lower().split()), one)
+        kind = "never " if one.category is InsightCategory.MISTAKE else ""
+        chosen.setdefault(kind + " ".join(one.content.lower().split()), one)
     return [*chosen.values()]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import fcntl
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,8 @@ class IsolatedState(BaseModel):
     model_config = ConfigDict(validate_assignment=True, extra="allow")
 
     full_trial_history: list[dict[str, Any]] = Field(default_factory=list)
+    all_errors: list[str] = Field(default_factory=list)
+    all_items_used: list[str] = Field(default_factory=list)
     nx_model_path: str | None = None
     nx_expressions: dict[str, Any] = Field(default_factory=dict)
     neural_predictions: dict[str, Any] = Field(default_factory=dict)
@@ -84,6 +88,7 @@ class SessionState:
         """Note what went wrong, and its kind."""
         text = f"{error_type}: {error}" if error_type else error
         shown = self.exposed
+        self.isolated.all_errors.append(_line(text))
         shown.recent_errors, gone = _newest([*shown.recent_errors, _line(text)], MOST_ERRORS)
         shown.earlier_errors += gone
 
@@ -92,7 +97,9 @@ class SessionState:
         self.isolated.full_trial_history.append(dict(trial))
 
     def use_items(self, *ids: str) -> None:
-        """Note the insights in use; the newest 15 stay."""
+        """Note the insights in use; a window shows the newest 15."""
+        used = self.isolated.all_items_used
+        used += [one for one in dict.fromkeys(ids) if one not in used]
         items = dict.fromkeys((*(one for one in self.exposed.active_playbook_items if one not in ids), *ids))
         self.exposed.active_playbook_items = _newest([*items], MOST_ITEMS)[0]
 
@@ -186,7 +193,7 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
         raise InputError(f"session {open_one} is open", where=str(workspace), hint="transom session close --good|--bad")
     if task not in PROFILES:
         raise InputError(f"there is no task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}")
-    session = SessionState(f"session-{''.join(one for one in now()[:19] if one.isdigit())}")
+    session = SessionState(f"session-{''.join(one for one in now()[:23] if one.isdigit())}")
     session.exposed.task_type, session.exposed.current_objective = TaskType(task), objective
     session.exposed.study_name = study
     session.save(workspace / SESSION)
@@ -197,13 +204,15 @@ def note(
     workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
     """Note in the open session what was done, what went wrong, and which insights were relied on."""
-    session = session_of(workspace, must=True)
-    for one in actions:
-        session.add_action(one)
-    for one in errors:
-        session.add_error(one)
-    session.use_items(*used)
-    session.save(workspace / SESSION)
+    session_of(workspace, must=True)
+    with _alone(workspace):
+        session = session_of(workspace, must=True)
+        for one in actions:
+            session.add_action(one)
+        for one in errors:
+            session.add_error(one)
+        session.use_items(*used)
+        session.save(workspace / SESSION)
     return session
 
 
@@ -213,11 +222,18 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
     """
+    session_of(workspace, must=True)
+    with _alone(workspace):
+        return _close(workspace, playbook, good=good)
+
+
+def _close(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
     session = session_of(workspace, must=True)
-    shown, reflector = session.exposed, Reflector(playbook)
+    shown, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
     source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
-    failed = OptimizationOutcome(None, False, solver_errors=shown.recent_errors, source=source)
-    updated = reflector.learn(replace(failed, success=good), shown.active_playbook_items)
+    failed = OptimizationOutcome(None, False, solver_errors=isolated.all_errors or shown.recent_errors, source=source)
+    used = isolated.all_items_used or shown.active_playbook_items
+    updated = reflector.learn(replace(failed, success=good), used)
     if good:  # what went wrong on the way is worth knowing, however it ended
         reflector.analyze_trial(failed)
     added = reflector.commit_insights()
@@ -232,6 +248,15 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
         "insights_added": added,
         "items_pruned": playbook.prune_harmful(),
     }
+
+
+@contextmanager
+def _alone(workspace: Path) -> Iterator[None]:
+    """Notes are taken one after the other, whoever takes them."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    with (workspace / "session.lock").open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class _Saved(BaseModel):

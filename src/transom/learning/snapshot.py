@@ -17,6 +17,7 @@ BLOCK = "playbook"
 
 _ID = re.compile(r"\[([^\[\]]{1,400})\]")
 _SHAPE = re.compile(r"[a-z]{2,4}-\d{5,}")
+_SHOWN = re.compile(rf"^\[({_SHAPE.pattern})\]", re.MULTILINE)
 _CITATION = re.compile(rf" ?\[(?:{_SHAPE.pattern}[, ]*)+\]")
 
 
@@ -57,6 +58,11 @@ def cited_in(text: str, shown: Collection[str]) -> tuple[str, ...]:
 def ids_in(text: str) -> tuple[str, ...]:
     """All that looks like ids of insights in brackets, each once."""
     return tuple(dict.fromkeys(key for match in _ID.finditer(text) for key in _SHAPE.findall(match[1])))
+
+
+def shown_in(text: str) -> tuple[str, ...]:
+    """The ids of the insights that a text of a playbook shows: those that begin a line, not those that one quotes."""
+    return tuple(dict.fromkeys(_SHOWN.findall(text)))
 
 
 def uncited(text: str) -> str:

@@ -10,7 +10,7 @@ from transom.agent import RETRY, Budget, call
 from transom.canonical import Json
 from transom.errors import CapReached, OutOfTurns, ReplyError
 from transom.formats.yaml_files import dump_yaml
-from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, ids_in
+from transom.learning import OptimizationOutcome, Reflector, Source, cited_in, shown_in
 from transom.llm import Block, Role, Tier, ToolSpec, Usage
 from transom.runs import Artifact, Question, Stage, model_file
 from transom.stories.decisions import Seat, read_reply
@@ -118,7 +118,7 @@ class Seats:
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
         """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
         if self.epic.playbook and self._hints:
-            reflector, cited = Reflector(self.epic.playbook), cited_in(reply, ids_in(self._hints.value))
+            reflector, cited = Reflector(self.epic.playbook), cited_in(reply, shown_in(self._hints.value))
             source = Source(self.run.id, f"{self.name}/dev", by="stories")
             outcome = OptimizationOutcome(None, not findings, solver_errors=findings, source=source)
             reflector.learn(outcome, cited, number)

@@ -16,7 +16,7 @@ from transom.learning import (
     Reflector,
     Source,
     cited_in,
-    ids_in,
+    shown_in,
 )
 from transom.runs import Run
 
@@ -78,4 +78,4 @@ def _named(folder: Path, stage: str) -> tuple[str, ...]:
     shown, reply = folder / RECALL / _FILE, folder / stage / RESPONSE_FILE
     if not (shown.is_file() and reply.is_file()):
         return ()
-    return cited_in(reply.read_text("utf-8"), ids_in(shown.read_text("utf-8")))
+    return cited_in(reply.read_text("utf-8"), shown_in(shown.read_text("utf-8")))
