@@ -9,7 +9,8 @@ import pytest
 
 from tests.acceptance.common import EXAMPLES, ITEMS, check, comparer, needs_shared, reworded, table
 
-MUST_BE_RIGHT = tuple(f"EDA-S-{number}" for number in ("01", "02", "03", "07", "08", "09", "10", "14", "15"))
+NUMBERS = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "14", "15", "16")
+MUST_BE_RIGHT = tuple(f"EDA-S-{number}" for number in NUMBERS)
 SHARED_IDS = tuple(f"EDA-S-{number:02}" for number in range(1, 19))
 OWN_IDS = sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
 EXIT_CODES = {"PASS": 0, "FAIL": 1, "ERROR": 2}

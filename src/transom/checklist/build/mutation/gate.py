@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from transom.checklist.atoms import CheckerConfig
+from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.examples import Examples, Tried
 from transom.checklist.build.mutation.patterns import try_patterns
@@ -185,9 +185,12 @@ async def _same_again(
 
 
 def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
-    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one."""
+    """Items of which the ItemSpec gives no example that holds or none that fails, and how to give one.
+
+    Where a person's patterns decide, and no condition beside them, there is no line that fails whatever they are.
+    """
     given = {(example.item, example.outcome) for example in spec.guide.examples}
-    lacking = [(item, [word for word in ("holds", "fails") if (item.id, word) not in given]) for item in config.items]
+    lacking = [(item, [word for word in _outcomes(item) if (item.id, word) not in given]) for item in config.items]
     return tuple(
         f"item {item.id}: the ItemSpec has no example that {' and none that '.join(words)}, so nothing shows that it "
         "is read right; list one under `#### Examples` in Section 4.1: "
@@ -196,3 +199,7 @@ def _untested(config: CheckerConfig, spec: SpecDocument) -> tuple[str, ...]:
         for item, words in lacking
         if words
     )
+
+
+def _outcomes(item: ValidationItem) -> tuple[str, ...]:
+    return ("holds",) if item.check == "pattern" and item.condition is None else ("holds", "fails")
