@@ -68,6 +68,12 @@ def test_a_study_is_read(tmp_path: Path) -> None:
         ("2*hole + 3 <= width", "__import__('os').system('x') < 1", r":8: .*may not stand in a formula"),
         ("{name: mass}", "{name: volume}", r":10: objectives.0.name: there is no volume"),
         ("max: 200", "min: 300, max: 200", r":12: .*min 300 is above max 200"),
+        (
+            "{name: stress, max: 200}",
+            "{name: stress, max: 200}\n  - {name: stress, min: 10}",
+            r":13: two of constraints are named stress",
+        ),
+        ("    mass: {file", "    load: {file: a, json: /}\n    mass: {file", r"load stands in constants and solver.outputs"),
         ("settings: {mesh: 5}", "settings: {width: 5}", r":13: width stands in variables and settings"),
         ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
         ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),

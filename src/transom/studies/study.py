@@ -322,6 +322,14 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
             if name in seen:
                 yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
             seen[name] = group
+    for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
+        for number, one in enumerate(wishes):
+            if one.name in [other.name for other in wishes[:number]]:
+                hint = "give max and min in one, or rename one and name the output by `value`"
+                yield (group, number, "name"), f"two of {group} are named {one.name}", hint
+    for name in study.solver.outputs.keys() & seen.keys():
+        hint = "rename the output: where it is not written, the other number would stand for it"
+        yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
         yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
     for at, text, known in _formulas(study):
