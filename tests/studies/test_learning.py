@@ -19,7 +19,7 @@ from transom.studies.guide import Guide
 from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
 from transom.studies.runner import StudyRunner
 from transom.studies.study import load_study
-from transom.studies.trials import counts
+from transom.studies.trials import counts, violations
 from transom.studies.verify import Verification, verify
 
 
@@ -175,3 +175,12 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
     assert counts(trials)["complete"] == 10 and counts(trials)["pruned"] > 0
     assert Guide(one.study, one.guide.advice).rules == []
+
+
+def test_what_finer_settings_change_never_excuses_a_design(tmp_path: Path) -> None:
+    more = 'constraints: [{name: stress, max: 100}, {name: "safety", min: 2}]'
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace("constraints: [{name: stress, max: 100}]", more))
+    study = load_study(path)
+    found = violations(study, {"stress": 95, "safety": 1.9}, {"stress": 1.1, "safety": 1.1})
+    assert found["stress"] == pytest.approx(0.045) and found["safety"] == pytest.approx(0.05)
