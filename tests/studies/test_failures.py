@@ -145,6 +145,12 @@ def test_a_body_that_went_away_is_no_result_though_the_solver_is_content(tmp_pat
     assert "in a model of size 14.1" in gone.reason
 
 
+def test_a_line_of_stars_in_a_table_of_another_program_is_no_failure(tmp_path: Path) -> None:
+    assert judged(tmp_path, 0, result__dat="*" * 40 + "\n* max. mass: inf\n mass 3.1\n").failure is None
+    eigen = "     E I G E N V A L U E   O U T P U T\n\n      1   NaN  0.0\n"
+    assert judged(tmp_path, 0, result__dat=eigen).failure == "not_finite"
+
+
 def test_a_log_of_any_size_is_judged_by_its_beginning_and_end(tmp_path: Path) -> None:
     with (tmp_path / "stdout.txt").open("w") as file:
         file.write(CCX)
