@@ -108,6 +108,9 @@ def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis
         ("Traceback (most recent call last):\n  ...\nOSError: [Errno 28] No space left on device\n", 1, "disk_full"),
         ("ERROR: could not checkout a license from the server\n", 5, "license_error"),
         ("Error: a message that nobody foresaw\n", 1, "solver_error"),
+        ("ERROR: none\n*** FATAL ERRORS: 0\n*** ERROR COUNT = 0\n---- ERROR SUMMARY: 0 errors\n", 0, None),
+        ("Error: 0.02 %\nError [%] 0.5\n", 0, None),
+        ("*** ERROR COUNT = 10\n", 0, "solver_error"),
         ("the iteration did not converge at first, then it did\n", 0, None),
     ],
 )
