@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzzing import examples
+from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
 from transom.studies.study import Study, load_study
@@ -56,6 +57,8 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     [
         ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
         ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
+        ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*its step must be a whole number, not 0.5"),
+        ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt is no UTF-8 text"),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
         ("high: 40", "hihg: 40", r"did you mean high\?"),
         (
@@ -83,6 +86,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in STUDY
+    (tmp_path / "latin.txt").write_bytes(b"Gr\xf6\xdfe {{width}}")
     with pytest.raises(InputError, match=message):
         read(tmp_path, STUDY.replace(old, new))
 
@@ -105,3 +109,10 @@ def test_whatever_is_written_as_a_formula_is_refused_or_gives_a_number(text: str
     except ValueError:
         return
     assert isinstance(formula(defaultdict(lambda: -3.0, hole=2.0, a=1e200)), float)
+
+
+def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace("name: mass", "name: mas"))
+    with pytest.raises(InputError, match="the solver plate gives no mas"):
+        runner(tmp_path, path).run()

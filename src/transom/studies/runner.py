@@ -293,6 +293,10 @@ class StudyRunner:
         if found.failure:
             return replace(done, kind="lost" if found.severity == "machine" else "failed")
         names = {**self.study.values(trial.params), **solved.outputs}
+        if unknown := sorted(self.study.needed_outputs - names.keys()):
+            there = ", ".join(sorted(solved.outputs))
+            what = f"the solver {solved.by} gives no {unknown[0]}, which objectives or constraints name"
+            raise InputError(what, where=self.study.study, hint=f"it gives {there}")
         values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
             return replace(done, failure="not_finite", reason=f"the objectives are {values}")

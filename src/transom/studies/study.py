@@ -62,6 +62,8 @@ class Variable(Data):
             raise ValueError(f"is logarithmic, so low must be above 0, not {self.low:g}")
         if self.integer and (self.low != int(self.low) or self.high != int(self.high)):
             raise ValueError("is an integer, so its bounds must be whole numbers")
+        if self.integer and self.step and self.step != int(self.step):
+            raise ValueError(f"is an integer, so its step must be a whole number, not {self.step:g}")
         if self.log and self.step:
             raise ValueError("has log and step; keep one of them")
         return self
@@ -343,6 +345,11 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     for at, name in files.items():
         if not (study.folder / name).is_file():
             yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
+    for name, path in study.solver.templates.items():
+        try:
+            (study.folder / path).read_text("utf-8")
+        except UnicodeDecodeError:
+            yield ("solver", "templates", name), f"{path} is no UTF-8 text", "save it as UTF-8"
 
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | None]]:
