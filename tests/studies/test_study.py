@@ -13,7 +13,8 @@ from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
-from transom.studies.study import Study, load_study
+from transom.studies.extract import extract
+from transom.studies.study import Extractor, Study, load_study
 
 STUDY = """study: plate
 variables:
@@ -57,6 +58,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     [
         ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
         ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
+        ("mass: {file: out.json, json: /mass}", "mass: {file: a, regex: 'm ('}", r":17: .*is no regular expression"),
         ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*its step must be a whole number, not 0.5"),
         ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt is no UTF-8 text"),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
@@ -116,3 +118,8 @@ def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None
     path.write_text(path.read_text().replace("name: mass", "name: mas"))
     with pytest.raises(InputError, match="the solver plate gives no mas"):
         runner(tmp_path, path).run()
+
+
+def test_a_number_of_fortran_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mass = 1.5d+03\n")
+    assert extract(Extractor(file="a", regex=r"mass = (\S+)"), tmp_path) == 1500

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -160,6 +161,10 @@ class Extractor(Data):
     def _one(self) -> Extractor:
         if len(self.model_dump(exclude={"file"}, exclude_none=True)) != 1:
             raise ValueError("needs one of json, regex, calculix, nastran")
+        try:
+            re.compile(self.regex or "")
+        except re.error as error:
+            raise ValueError(f"{self.regex!r} is no regular expression: {error}") from error
         return self
 
 
