@@ -123,3 +123,13 @@ def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None
 def test_a_number_of_fortran_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mass = 1.5d+03\n")
     assert extract(Extractor(file="a", regex=r"mass = (\S+)"), tmp_path) == 1500
+
+
+def test_a_study_that_is_mended_before_its_first_result_begins_anew(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    right = path.read_text().replace("high: 18", "high: 4")  # no design fails
+    path.write_text(right.replace("name: mass", "name: mas"))
+    with pytest.raises(InputError):
+        runner(tmp_path, path).run()
+    path.write_text(right)
+    assert len(runner(tmp_path, path).run(trials=2)) == 2

@@ -89,6 +89,10 @@ class StudyRunner:
                 storage=storage, study_name=self.study.study, directions=directions, load_if_exists=True
             )
             kept = opened.user_attrs.get("problem")
+            if kept not in (None, self.study.problem) and not any(one.state.is_finished() for one in opened.trials):
+                optuna.delete_study(study_name=self.study.study, storage=storage)  # it never got a result: begin anew
+                opened = optuna.create_study(storage=storage, study_name=self.study.study, directions=directions)
+                kept = None
             if kept is None:
                 opened.set_user_attr("problem", self.study.problem)
                 for insight_id, design in self.guide.designs():
