@@ -78,7 +78,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
             "{name: stress, max: 200}\n  - {name: stress, min: 10}",
             r":13: two of constraints are named stress",
         ),
-        ("    mass: {file", "    load: {file: a, json: /}\n    mass: {file", r"load stands in constants and solver.outputs"),
+        ("    mass: {file", "    load: {file: a, json: /}\n    mass: {file", r"load stands in constants and sol"),
         ("settings: {mesh: 5}", "settings: {width: 5}", r":13: width stands in variables and settings"),
         ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
         ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),
