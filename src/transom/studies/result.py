@@ -23,7 +23,7 @@ class Counts(Data):
 
 
 class Best(Data):
-    """The best design that finer settings did not refute; `verified` is None where the study asks for no verification."""
+    """The best design that finer settings did not refute; `verified` is None where the study asks for none."""
 
     number: int
     values: tuple[float, ...]
