@@ -108,6 +108,9 @@ def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis
         ("Traceback (most recent call last):\n  ...\nOSError: [Errno 28] No space left on device\n", 1, "disk_full"),
         ("ERROR: could not checkout a license from the server\n", 5, "license_error"),
         ("Error: a message that nobody foresaw\n", 1, "solver_error"),
+        ("ERROR: none\n*** FATAL ERRORS: 0\n*** ERROR COUNT = 0\n---- ERROR SUMMARY: 0 errors\n", 0, None),
+        ("Error: 0.02 %\nError [%] 0.5\n", 0, None),
+        ("*** ERROR COUNT = 10\n", 0, "solver_error"),
         ("the iteration did not converge at first, then it did\n", 0, None),
     ],
 )
@@ -143,6 +146,12 @@ def test_a_body_that_went_away_is_no_result_though_the_solver_is_content(tmp_pat
     lost = judged(tmp_path, job__dat=table.format("NaN"))
     assert (here.failure, gone.failure, lost.failure) == (None, "singularity", "not_finite")
     assert "in a model of size 14.1" in gone.reason
+
+
+def test_a_line_of_stars_in_a_table_of_another_program_is_no_failure(tmp_path: Path) -> None:
+    assert judged(tmp_path, 0, result__dat="*" * 40 + "\n* max. mass: inf\n mass 3.1\n").failure is None
+    eigen = "     E I G E N V A L U E   O U T P U T\n\n      1   NaN  0.0\n"
+    assert judged(tmp_path, 0, result__dat=eigen).failure == "not_finite"
 
 
 def test_a_log_of_any_size_is_judged_by_its_beginning_and_end(tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.guide import Guide
+from transom.studies.report import report_text
+from transom.studies.result import InsightCounts, result_of
 from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
 from transom.studies.runner import StudyRunner
 from transom.studies.study import load_study
-from transom.studies.trials import counts
+from transom.studies.trials import counts, ranked, violations
 from transom.studies.verify import Verification, verify
 
 
@@ -175,3 +177,25 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
     assert counts(trials)["complete"] == 10 and counts(trials)["pruned"] > 0
     assert Guide(one.study, one.guide.advice).rules == []
+
+
+def test_what_finer_settings_change_never_excuses_a_design(tmp_path: Path) -> None:
+    more = 'constraints: [{name: stress, max: 100}, {name: "safety", min: 2}]'
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace("constraints: [{name: stress, max: 100}]", more))
+    study = load_study(path)
+    found = violations(study, {"stress": 95, "safety": 1.9}, {"stress": 1.1, "safety": 1.1})
+    assert found["stress"] == pytest.approx(0.045) and found["safety"] == pytest.approx(0.05)
+
+
+def test_a_design_that_finer_settings_refute_is_no_best_and_one_that_drifts_is_not_verified(tmp_path: Path) -> None:
+    one = made(tmp_path, "plate", more="verify: {settings: {mesh: 0}, tolerance: 0.05}\n")  # the stress rises by 10 %
+    trials = one.run()
+    found = verify(one.study, one.solver, one.folder / "verified", trials)
+    result = result_of(one.study, trials, found, InsightCounts(), "plate")
+    assert result.best and result.best.verified is False
+    assert [each.number for each in result.drifting] == [result.best.number]
+    assert "stress differs by 10.0%" in report_text(one.study, result, [], trials)
+    refuted = found.tried[0].model_copy(update={"verdict": "exploits", "number": ranked(one.study, trials)[0].number})
+    result = result_of(one.study, trials, Verification(asked=True, tried=(refuted,)), InsightCounts(), "plate")
+    assert result.best and result.best.number != refuted.number

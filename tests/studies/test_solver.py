@@ -191,3 +191,13 @@ def test_the_bracket_is_solved_by_calculix_or_its_emulator(tmp_path: Path, need_
         assert bracket(tmp_path, mode, GOOD | {"hole": 13.0}).diagnosis.failure == "geometry_error"
         collapse = GOOD | {"width": 14.0, "hole": 2.0, "thickness": 1.0}
         assert bracket(tmp_path, mode, collapse).diagnosis.failure == "convergence_failure"
+
+
+def test_a_script_beside_the_study_is_named_by_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "solver.py").write_text("")
+    (tmp_path / "deck.txt").write_text("")
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY.format(python=sys.executable).replace("{{study_folder}}/", ""))
+    with pytest.raises(InputError, match="solver.py stands beside the study") as raised:
+        make_solver(load_study(path), TAXONOMY).check()
+    assert '"{{study_folder}}/solver.py"' in str(raised.value.hint)

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzzing import examples
+from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
-from transom.studies.study import Study, load_study
+from transom.studies.extract import extract
+from transom.studies.study import Extractor, Study, load_study
 
 STUDY = """study: plate
 variables:
@@ -56,6 +58,9 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     [
         ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
         ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
+        ("mass: {file: out.json, json: /mass}", "mass: {file: a, regex: 'm ('}", r":17: .*is no regular expression"),
+        ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*its step must be a whole number, not 0.5"),
+        ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt is no UTF-8 text"),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
         ("high: 40", "hihg: 40", r"did you mean high\?"),
         (
@@ -68,6 +73,12 @@ def test_a_study_is_read(tmp_path: Path) -> None:
         ("2*hole + 3 <= width", "__import__('os').system('x') < 1", r":8: .*may not stand in a formula"),
         ("{name: mass}", "{name: volume}", r":10: objectives.0.name: there is no volume"),
         ("max: 200", "min: 300, max: 200", r":12: .*min 300 is above max 200"),
+        (
+            "{name: stress, max: 200}",
+            "{name: stress, max: 200}\n  - {name: stress, min: 10}",
+            r":13: two of constraints are named stress",
+        ),
+        ("    mass: {file", "    load: {file: a, json: /}\n    mass: {file", r"load stands in constants and sol"),
         ("settings: {mesh: 5}", "settings: {width: 5}", r":13: width stands in variables and settings"),
         ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
         ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),
@@ -77,6 +88,7 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in STUDY
+    (tmp_path / "latin.txt").write_bytes(b"Gr\xf6\xdfe {{width}}")
     with pytest.raises(InputError, match=message):
         read(tmp_path, STUDY.replace(old, new))
 
@@ -99,3 +111,25 @@ def test_whatever_is_written_as_a_formula_is_refused_or_gives_a_number(text: str
     except ValueError:
         return
     assert isinstance(formula(defaultdict(lambda: -3.0, hole=2.0, a=1e200)), float)
+
+
+def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    path.write_text(path.read_text().replace("name: mass", "name: mas"))
+    with pytest.raises(InputError, match="the solver plate gives no mas"):
+        runner(tmp_path, path).run()
+
+
+def test_a_number_of_fortran_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("mass = 1.5d+03\n")
+    assert extract(Extractor(file="a", regex=r"mass = (\S+)"), tmp_path) == 1500
+
+
+def test_a_study_that_is_mended_before_its_first_result_begins_anew(tmp_path: Path) -> None:
+    path = write_study(tmp_path)
+    right = path.read_text().replace("high: 18", "high: 4")  # no design fails
+    path.write_text(right.replace("name: mass", "name: mas"))
+    with pytest.raises(InputError):
+        runner(tmp_path, path).run()
+    path.write_text(right)
+    assert len(runner(tmp_path, path).run(trials=2)) == 2

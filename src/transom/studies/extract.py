@@ -40,14 +40,11 @@ def _pointed(path: Path, pointer: str) -> float | None:
 
 def _matched(text: str, pattern: str) -> float | None:
     """The first group of the last match, else the whole match."""
-    try:
-        found = list(re.finditer(pattern, text, re.MULTILINE))
-    except re.error as error:
-        raise InputError(f"{pattern!r} is no regular expression: {error}", where="solver.outputs") from error
+    found = list(re.finditer(pattern, text, re.MULTILINE))
     if not found:
         return None
     try:
-        return float((found[-1].group(1) if found[-1].re.groups else found[-1].group()).replace("D", "E"))
+        return float((found[-1].group(1) if found[-1].re.groups else found[-1].group()).upper().replace("D", "E"))
     except ValueError:
         return math.nan
 

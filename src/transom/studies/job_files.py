@@ -12,6 +12,7 @@ _CARD = re.compile(r"^\*(?!\*)\s*([A-Z][A-Z ]*)", re.IGNORECASE)
 _NOT_A_NUMBER = re.compile(r"(?<![\w.])[+-]?(?:nan|inf(?:inity)?)(?![\w.])|\*{8,}", re.IGNORECASE)
 _EPSILON = re.compile(r"EPSILON (?:SUB E|ERROR ESTIMATE)\s*=\s*([-+.\dEe]+)")
 _STRESSES = 6
+_SPACED = re.compile(r"E I G E N V A L U E|B U C K L I N G")  # tables of CalculiX that name no set
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
 # With one of these cards, nodes stand elsewhere, or more holds the model than *BOUNDARY says, or it may move freely.
@@ -151,14 +152,14 @@ class Results:
 
 
 def read_dat(lines: Iterable[str]) -> Results:
-    """Read the tables of a CalculiX `.dat` file."""
+    """Read the tables of a CalculiX `.dat` file; what stands before the first one is another program's."""
     moved: list[float] = []
     stressed: list[float] = []
     bad, table = None, ""
     for line in lines:
-        if _NOT_A_NUMBER.search(line):
+        if table and _NOT_A_NUMBER.search(line):
             bad = bad or line.strip()
-        if "for set" in line or "for all" in line:
+        if "for set" in line or "for all" in line or _SPACED.search(line):
             table = line.split()[0]
             stressed = [] if table == "stresses" else stressed
         elif table == "displacements" and (numbers := _floats(line.split()[1:4])):

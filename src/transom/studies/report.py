@@ -152,6 +152,7 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
         numbers = ", ".join(str(one.number) for one in result.front)
         lines.append(f"  front: {len(result.front)} designs, trials {numbers}")
     lines += [f"  not a best: trial {one.number} {one.reason}" for one in result.exploited]
+    lines += [f"  trial {one.number} {one.reason}" for one in result.drifting]
     if result.failures:
         classes = ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in result.failures.items())
         lines.append(f"  failures: {classes}")

@@ -23,7 +23,7 @@ class Counts(Data):
 
 
 class Best(Data):
-    """The best feasible design; `verified` is None where the study asks for no verification."""
+    """The best design that finer settings did not refute; `verified` is None where the study asks for none."""
 
     number: int
     values: tuple[float, ...]
@@ -40,7 +40,12 @@ class InsightCounts(Data):
 
 
 class StudyResult(Data):
-    """A study's outcome."""
+    """A study's outcome.
+
+    Attributes:
+        feasible: designs that meet the constraints and that finer settings did not refute.
+        exploited: those that they refuted; `drifting`: those that hold, with an output beyond the tolerance.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -53,6 +58,7 @@ class StudyResult(Data):
     failures: dict[str, int]
     insights: InsightCounts
     exploited: tuple[Verified, ...] = ()
+    drifting: tuple[Verified, ...] = ()
     advice: Advised | None = None
     solver: str = ""
     session_id: str | None = None
@@ -67,17 +73,20 @@ def result_of(
     advice: Advised | None = None,
 ) -> StudyResult:
     """Put a study's outcome together."""
-    good = ranked(study, trials)
-    best = _best(good[0], False if verification.asked else None) if good else None
+    refuted = {one.number for one in verification.exploited}
+    kept = [one for one in trials if one.number not in refuted]
+    good, best = ranked(study, kept), verification.best
+    untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
         trials=Counts(**counts(trials)),
         feasible=len(good),
-        best=_best(verification.best, True) if verification.best else best,
-        front=tuple(map(_best, front(study, trials))) if len(study.objectives) > 1 else (),
+        best=_best(best, best.verdict == "verified") if best else untried,
+        front=tuple(map(_best, front(study, kept))) if len(study.objectives) > 1 else (),
         failures=failures(trials),
         insights=insights,
         exploited=verification.exploited,
+        drifting=tuple(one for one in verification.held if one.verdict == "drifts"),
         advice=advice,
         solver=solver,
     )

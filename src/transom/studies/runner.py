@@ -89,6 +89,10 @@ class StudyRunner:
                 storage=storage, study_name=self.study.study, directions=directions, load_if_exists=True
             )
             kept = opened.user_attrs.get("problem")
+            if kept not in (None, self.study.problem) and not any(one.state.is_finished() for one in opened.trials):
+                optuna.delete_study(study_name=self.study.study, storage=storage)  # it never got a result: begin anew
+                opened = optuna.create_study(storage=storage, study_name=self.study.study, directions=directions)
+                kept = None
             if kept is None:
                 opened.set_user_attr("problem", self.study.problem)
                 for insight_id, design in self.guide.designs():
@@ -293,6 +297,10 @@ class StudyRunner:
         if found.failure:
             return replace(done, kind="lost" if found.severity == "machine" else "failed")
         names = {**self.study.values(trial.params), **solved.outputs}
+        if unknown := sorted(self.study.needed_outputs - names.keys()):
+            there = ", ".join(sorted(solved.outputs))
+            what = f"the solver {solved.by} gives no {unknown[0]}, which objectives or constraints name"
+            raise InputError(what, where=self.study.study, hint=f"it gives {there}")
         values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
             return replace(done, failure="not_finite", reason=f"the objectives are {values}")

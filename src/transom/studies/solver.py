@@ -92,6 +92,11 @@ class CommandSolver:
         if "{{" not in program and _program(program, folder) is None:
             hint = "install it or correct solver.command; `transom doctor` lists the solvers that are found"
             raise InputError(f"the solver {program} is not there", where="solver.command", hint=hint)
+        made = {*spec.templates, *(one.file for one in spec.outputs.values())}
+        for one in spec.command[1:]:
+            if one not in made and not Path(one).is_absolute() and (folder / one).is_file():
+                hint = f'each solve has a folder of its own: write "{{{{study_folder}}}}/{one}"'
+                raise InputError(f"{one} stands beside the study, not in its solves", where="solver.command", hint=hint)
         # Whatever is wrong with a template is wrong for every design: say it before anything is solved.
         example = self.study.values(random_design(self.study, random.Random(0)))
         example |= {"folder": "", "study_folder": ""}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -62,6 +63,8 @@ class Variable(Data):
             raise ValueError(f"is logarithmic, so low must be above 0, not {self.low:g}")
         if self.integer and (self.low != int(self.low) or self.high != int(self.high)):
             raise ValueError("is an integer, so its bounds must be whole numbers")
+        if self.integer and self.step and self.step != int(self.step):
+            raise ValueError(f"is an integer, so its step must be a whole number, not {self.step:g}")
         if self.log and self.step:
             raise ValueError("has log and step; keep one of them")
         return self
@@ -158,6 +161,10 @@ class Extractor(Data):
     def _one(self) -> Extractor:
         if len(self.model_dump(exclude={"file"}, exclude_none=True)) != 1:
             raise ValueError("needs one of json, regex, calculix, nastran")
+        try:
+            re.compile(self.regex or "")
+        except re.error as error:
+            raise ValueError(f"{self.regex!r} is no regular expression: {error}") from error
         return self
 
 
@@ -322,6 +329,14 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
             if name in seen:
                 yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
             seen[name] = group
+    for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
+        for number, one in enumerate(wishes):
+            if one.name in [other.name for other in wishes[:number]]:
+                hint = "give max and min in one, or rename one and name the output by `value`"
+                yield (group, number, "name"), f"two of {group} are named {one.name}", hint
+    for name in study.solver.outputs.keys() & seen.keys():
+        hint = "rename the output: where it is not written, the other number would stand for it"
+        yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
         yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
     for at, text, known in _formulas(study):
@@ -335,6 +350,11 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     for at, name in files.items():
         if not (study.folder / name).is_file():
             yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
+    for name, path in study.solver.templates.items():
+        try:
+            (study.folder / path).read_text("utf-8")
+        except UnicodeDecodeError:
+            yield ("solver", "templates", name), f"{path} is no UTF-8 text", "save it as UTF-8"
 
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | None]]:

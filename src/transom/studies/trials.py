@@ -92,10 +92,12 @@ def violations(
 
     Args:
         names: everything that has a name, outputs too.
-        margin: output -> factor by which a finer solve was seen to differ; outputs are judged as if they had it.
+        margin: output -> factor by which a finer solve was seen to differ; where a design would be worse for it, it is
+            judged as if its outputs had it.
     """
     moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
-    return {one.name: _violation(one, Formula.parse(one.text)({**names, **moved})) for one in study.constraints}
+    both = [names, {**names, **moved}]
+    return {one.name: max(_violation(one, Formula.parse(one.text)(each)) for each in both) for one in study.constraints}
 
 
 def _violation(bound: Bound, value: float) -> float:
