@@ -198,6 +198,6 @@ def test_a_script_beside_the_study_is_named_by_its_folder(tmp_path: Path) -> Non
     (tmp_path / "deck.txt").write_text("")
     path = tmp_path / "study.yaml"
     path.write_text(STUDY.format(python=sys.executable).replace("{{study_folder}}/", ""))
-    with pytest.raises(InputError, match="solver.py stands beside the study") as raised:
+    with pytest.raises(InputError, match=r"solver\.py stands beside the study") as raised:
         make_solver(load_study(path), TAXONOMY).check()
     assert '"{{study_folder}}/solver.py"' in str(raised.value.hint)

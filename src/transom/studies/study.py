@@ -321,6 +321,17 @@ def load_study(path: Path) -> Study:
 
 def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     """What is wrong beyond a single field: its place, what it is, and what to do."""
+    yield from _name_mistakes(study)
+    for at, text, known in _formulas(study):
+        place, formula = ".".join(map(str, at)), Formula.parse(text)
+        if known is not None and (unknown := sorted(formula.names - known)):
+            yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
+        if at[0] == "require" and not formula.compares:
+            yield at, f"{place}: {text!r} compares nothing", "use < or <="
+    yield from _file_mistakes(study)
+
+
+def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     seen: dict[str, str] = {}
     for group, names in (("variables", study.variables), ("constants", study.constants), ("settings", study.settings)):
         for name in names:
@@ -339,12 +350,9 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
         yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
         yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
-    for at, text, known in _formulas(study):
-        place, formula = ".".join(map(str, at)), Formula.parse(text)
-        if known is not None and (unknown := sorted(formula.names - known)):
-            yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
-        if at[0] == "require" and not formula.compares:
-            yield at, f"{place}: {text!r} compares nothing", "use < or <="
+
+
+def _file_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     files: dict[tuple[Key, ...], str] = {("failures", number): name for number, name in enumerate(study.failures)}
     files |= {("solver", "templates", name): path for name, path in study.solver.templates.items()}
     for at, name in files.items():
