@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,11 @@ SOON = 10.0
 
 def children() -> list[str]:
     """Processes below this one, however many threads started them."""
-    tasks = Path("/proc/self/task").iterdir()
-    return [child for task in tasks for child in (task / "children").read_text().split()]
+    found: list[str] = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended since it was listed
+            found += (task / "children").read_text().split()
+    return found
 
 
 async def cancelled_after(turns: int, start: Callable[[], Awaitable[object]]) -> None:
