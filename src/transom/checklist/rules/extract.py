@@ -15,7 +15,6 @@ from transom.checklist.rules.fragments import (
     ending,
     header,
     main,
-    measured,
     messages,
     outcome,
     plain,
@@ -24,10 +23,9 @@ from transom.checklist.rules.fragments import (
     stage,
     statements,
     tally,
-    timing,
 )
 from transom.checklist.rules.log_rules import Commands, Messages
-from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Measured, Rows, Timing
+from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
@@ -44,13 +42,8 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
         *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
         header.HeaderReader,
     ),
-    "measured": (measured.bounds, measured.keeps, measured.refuse, measured.MeasuredReader),
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "rows": (rows.RowReader,),
-    "timing": (
-        *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
-        *(timing.timing_entry, timing.check_worst, timing.TimingReader),
-    ),
 }
 _WIDTH: Final = 118
 
@@ -100,14 +93,12 @@ class Wanted:
         sources: kinds of files in order of trust, with the spec's globs.
         narrow: dotted field -> the only value that the check accepts.
         stage: of which stage or step alone the files must be.
-        limits: dotted field -> sign and number that it is compared with.
     """
 
     fields: Mapping[str, Sequence[str]]
     sources: Sequence[Source]
     narrow: Mapping[str, str] = field(default_factory=dict)
     stage: Asked | None = None
-    limits: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
@@ -115,6 +106,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     rules = make_rules(domain, wanted)
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
+        shared.colourless,
         shared.entry,
         *dict.fromkeys(piece for kind in used for piece in _PIECES[kind]),
         kind_by_name,
@@ -152,18 +144,10 @@ def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
     """The domain's rules as the readers take them, without what the spec does not name."""
     kinds = {source.kind for source in wanted.sources}
     return [
-        rule | _limit(told, wanted)
+        rule
         for told in domain.extraction
         if told.file in kinds and (rule := _rule(told, wanted.fields, wanted.narrow)) is not None
     ]
-
-
-def _limit(told: Extraction, wanted: Wanted) -> dict[str, Any]:
-    """What the numbers of a rule are compared with."""
-    if not isinstance(told, Measured):
-        return {}
-    dotted = [f"{told.category}.{name}" for name in wanted.fields[told.category]]
-    return next(({"limit": list(wanted.limits[name])} for name in dotted if name in wanted.limits), {})
 
 
 def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted) -> dict[str, Any]:
@@ -215,11 +199,6 @@ def shown_patterns(told: Extraction, category: str) -> list[str]:
             return [*named, told.run.begins] if told.run.category == category else named
         case Rows():
             return [*told.above, *(row.match for row in told.rows)] if told.category == category else []
-        case Measured():
-            return [*told.context, *told.forms] if told.category == category else []
-        case Timing():
-            told_ = [told.heading, told.row, told.start, *told.path, *told.slack]
-            return told_ if told.category == category else []
         case Header():
             return list(told.patterns) if told.category == category else []
         case Directives():
@@ -232,6 +211,8 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
     if isinstance(told, Rows):
         guards = ("must_be_read", "may_be_skipped")
         rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
+        if told.rows:
+            rule["rows"] = [{name: value for name, value in row.items() if value} for row in rule["rows"]]
     if isinstance(told, Commands):
         targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
         return {**rule, "targets": targets} if targets else None

@@ -14,7 +14,7 @@ from transom.checklist.rules.fragments.main import Account, Known
 from transom.checklist.rules.fragments.stage import Stage
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
-from transom.checklist.rules.sections import LIMITED, NARROWED, ONLY_OF
+from transom.checklist.rules.sections import NARROWED, ONLY_OF
 from transom.checklist.rules.shapes import Domain, KnownSource
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
@@ -57,7 +57,6 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         _sources(domain, guide),
         _narrowed(domain, parsing),
         _stage(knowledge, section1),
-        _limits(parsing),
     )
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
@@ -117,12 +116,6 @@ def _stage(knowledge: Knowledge, text: str) -> Asked | None:
     if said and said[2] not in names:
         raise NeedsModel([NotUnderstood(said[0], "section 1")])
     return Asked(said[2], names) if said else None
-
-
-def _limits(parsing: ParsingSection) -> dict[str, tuple[str, float]]:
-    """Dotted field -> sign and number, where the section says by what it is judged."""
-    told = [(f"{c.key}.{f.name}", LIMITED.search(f.meaning)) for c in parsing.categories for f in c.fields]
-    return {dotted: (found["sign"], float(found["number"])) for dotted, found in told if found}
 
 
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
