@@ -10,38 +10,21 @@ from typing import Any, Final
 from transom.checklist.atoms import LOCKED_LAYER, Source
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.fragments import (
-    commands,
-    directives,
     ending,
-    header,
     main,
     messages,
-    outcome,
-    plain,
     rows,
     shared,
     stage,
-    statements,
     tally,
 )
-from transom.checklist.rules.log_rules import Commands, Messages
-from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Rows
+from transom.checklist.rules.log_rules import Messages
+from transom.checklist.rules.reading_rules import Extraction, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
-    "commands": (
-        *(plain.plain, plain.alarming, plain.files_in, plain.base_name),
-        *(outcome.is_command, outcome.messages, outcome.Outcome),
-        *(statements.Statements, statements.parts, statements.read_paths, statements.resolved),
-        *(commands.check_ran, commands.CommandReader),
-    ),
-    "directives": (directives.head_words, directives.DirectiveReader),
-    "header": (
-        *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
-        header.HeaderReader,
-    ),
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "rows": (rows.RowReader,),
 }
@@ -191,18 +174,11 @@ def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, A
 def shown_patterns(told: Extraction, category: str) -> list[str]:
     """The regexes of a rule that a person would want to see in Section 4.1."""
     match told:
-        case Commands():
-            targets = [target for target in told.targets if target.category == category]
-            return [regex for target in targets for regex in (target.names, *target.messages)]
         case Messages():
             named = [regex for target in told.targets if target.category == category for regex in target.patterns]
             return [*named, told.run.begins] if told.run.category == category else named
         case Rows():
             return [*told.above, *(row.match for row in told.rows)] if told.category == category else []
-        case Header():
-            return list(told.patterns) if told.category == category else []
-        case Directives():
-            return [told.pattern] if told.category == category else []
 
 
 def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any] | None:
@@ -213,9 +189,6 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
         rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
         if told.rows:
             rule["rows"] = [{name: value for name, value in row.items() if value} for row in rule["rows"]]
-    if isinstance(told, Commands):
-        targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
-        return {**rule, "targets": targets} if targets else None
     if isinstance(told, Messages):
         parts = [*rule["targets"], rule["run"]]
         *targets, run = [
@@ -228,9 +201,8 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
 def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any]:
     category = rule["category"]
     own = {name.partition(".")[2]: value for name, value in narrow.items() if name.partition(".")[0] == category}
-    # A read command knows of a file only whether it was loaded, and the file itself does not know that.
-    command, omitted = isinstance(rule.get("names"), str), rule.pop("omits", ())
-    kept = [name for name in fields[category] if (name == "loaded" if command else name not in omitted)]
+    omitted = rule.pop("omits", ())
+    kept = [name for name in fields[category] if name not in omitted]
     rule = {**rule, "fields": kept}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 

@@ -23,8 +23,6 @@ from transom.llm import Reply, Request
 
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
-# A record may begin in one view of a file and end in another; only whole files show it.
-_LINEWISE: Final = frozenset({"commands", "header", "directives"})
 
 
 @dataclass(frozen=True)
@@ -160,12 +158,11 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
         account, stage = Account(about), Stage(view.name, about)
         for number, line in enumerate(view.lines, 1):
             account.line(number, line)
-        for rule in rules:
-            if view.whole or rule["kind"] in _LINEWISE:
-                made, took = read_with(rule, list(view.lines))
-                account.read(made, took)
-                stage.read(made)
-        if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
+        for rule in rules if view.whole else ():  # what begins in one view may end in another
+            made, took = read_with(rule, list(view.lines))
+            account.read(made, took)
+            stage.read(made)
+        if view.whole:
             account.check()
     except ValueError as error:
         return [_located(view, str(error))]

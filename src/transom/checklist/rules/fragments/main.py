@@ -58,7 +58,7 @@ class Account:
         for category, patterns in self.counts.items():
             if category in self.seen or category in self.counted:
                 continue
-            if any(int(match["count"]) for pattern in patterns for match in pattern.finditer(line)):
+            if any(int(match.groupdict().get("count", 1)) for pattern in patterns for match in pattern.finditer(line)):
                 self.counted[category] = (number, line)
         if self.about["error_if_nothing_read"] and not self.seen and not self.speaks:
             self.speaks = bool(re.search(self.about["mentions"], line))

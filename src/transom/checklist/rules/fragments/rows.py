@@ -21,9 +21,11 @@ class RowReader:
         self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
         named = ("above", "inside", "block", "table")
         self.res = {name: self.compiled(rule[name]) for name in named if rule.get(name)}
-        self.res |= {name: re.compile(rule[name]) for name in ("join", "goes_on", "until", "steps") if rule.get(name)}
+        self.res |= {
+            name: re.compile(rule[name]) for name in ("join", "goes_on", "until", "steps", "strip") if rule.get(name)
+        }
         self.context: dict[str, Any] = {}
-        self.within = not rule.get("inside")
+        self.within = "from" not in rule.get("inside", {"to": None})
         self.joined: list[tuple[int, str]] = []
         self.block: dict[str, Any] | None = None
         self.shown = (0, "")
@@ -41,7 +43,7 @@ class RowReader:
         """Regexes in place of their texts, in a list or under the keys that hold one."""
         if isinstance(told, list):
             return [re.compile(one) for one in told]
-        texts = {name: one for name, one in told.items() if name in ("from", "to", "head", "row") and one}
+        texts = {name: one for name, one in told.items() if name in ("from", "to", "before", "head", "row") and one}
         return {name: re.compile(one) for name, one in texts.items()}
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
@@ -49,14 +51,11 @@ class RowReader:
         self.took = set()
         if "keys" in self.rule:
             return self.key_line(number, line)
-        if "inside" in self.res:
-            if self.within and "to" in self.res["inside"] and self.res["inside"]["to"].search(line):
-                self.within = False
-            elif not self.within and self.res["inside"]["from"].search(line):
-                self.within = True
-                self.took.add(number)
         if not self.within:
-            return []
+            if not self.enters(number, line):
+                return []
+        elif "to" in self.res.get("inside", ()) and self.res["inside"]["to"].search(line):
+            self.within = False  # behind this line
         if "join" in self.res:
             self.joined.append((number, line))
             if self.res["join"].search(line):
@@ -66,6 +65,13 @@ class RowReader:
         else:
             self.joined = [(number, line)]
         return self.whole()
+
+    def enters(self, number: int, line: str) -> bool:
+        """Whether the lines that count begin here."""
+        begins = self.res["inside"].get("from")
+        self.within = bool(begins and begins.search(line))
+        self.took.update({number} if self.within else ())
+        return self.within
 
     def following(self, number: int, line: str) -> list[dict[str, Any]]:
         """A line is whole when the next one does not go on with it."""
@@ -84,9 +90,11 @@ class RowReader:
         if len(lines) > 1:
             parts = [re.sub(r"\\\s*$", " ", one) for _, one in lines]
             text = " ".join([parts[0], *(part.strip() for part in parts[1:])])
+        if "strip" in self.res:
+            text = self.res["strip"].sub("", text)
         before = len(self.took)
         made = self.told(number, line, text)
-        if made or len(self.took) > before:
+        if len(self.took) > before:
             self.took.update(one for one, _ in lines)
         return made
 
@@ -114,28 +122,38 @@ class RowReader:
                 if "error" in row:
                     raise ValueError(f"line {number}: {row['error']}: {text.strip()}")
                 self.took.add(number)
-                return {**found.groupdict(), **row.get("says", {}), "denies": row.get("denies")}
+                groups = {name: said for name, said in found.groupdict().items() if said is not None}
+                return {**groups, **row.get("says", {}), **({"denies": True} if row.get("denies") else {})}
         return None
 
     def of_block(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
-        """A block gathers what its rows say, and is one entry."""
-        if self.res["block"]["from"].search(text):
-            self.closed()
+        """A block gathers what its rows say, of each field the first, and is one entry."""
+        ends, made = self.res["block"], []
+        begins = ends["from"].search(text)
+        if begins or ("before" in ends and ends["before"].search(text)):
+            made = self.closed()
+        if begins:
             self.block, self.shown = {}, (number, line)
         if self.block is None:
-            return []
+            return made
         self.took.add(number)
-        fields = self.row(number, text) or {}
-        self.block.update({name: said for name, said in fields.items() if said is not None})
-        if not self.res["block"]["to"].search(text):
-            return []
-        told, self.block = self.block, None
-        return self.give(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)), told)
+        self.block = {**(self.row(number, text) or {}), **self.block}
+        if "to" in ends and ends["to"].search(text):
+            made = self.whole_block(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)))
+        return made
 
-    def closed(self) -> None:
-        """No block may be open here."""
-        if self.block is not None:
+    def whole_block(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry of a block."""
+        told, self.block = self.block or {}, None
+        return self.give(number, line, {**self.rule["block"].get("says", {}), **told})
+
+    def closed(self) -> list[dict[str, Any]]:
+        """Of a block that another line ends, the entry; no other may be open here."""
+        if self.block is None:
+            return []
+        if "before" not in self.res["block"]:
             raise ValueError(f"line {self.shown[0]}: what begins here has no end: {self.shown[1].strip()}")
+        return self.whole_block(*self.shown)
 
     def of_table(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
         """Below its head each line is a row: an entry, or one for each of its cells."""
@@ -231,6 +249,8 @@ class RowReader:
         if denies:
             self.denied = self.denied or (number, line)
             return []
+        if "follow" in self.rule and not fields.get(self.rule["follow"]["field"]):
+            raise ValueError(f"line {number}: which file is meant cannot be told: {line.strip()}")
         self.measured(number, line, fields)
         self.steps.add(self.step)
         if len(self.steps) > 1:
@@ -299,9 +319,8 @@ class RowReader:
             raise ValueError(f"line {number}: line {old['number']} says otherwise: {line.strip()}")
 
     def merged(self, old: dict[str, Any], fields: dict[str, Any], head: str) -> None:
-        """What the first one lacks, from those that follow it; one that has a `head` too begins something else."""
-        old["closed"] = old.get("closed") or bool(old.get(head) and fields.get(head))
-        if not old["closed"]:
+        """What the first one lacks, from those behind it; but not from one that has the field `head` too."""
+        if not (old.get(head) and fields.get(head)):
             old.update({name: said for name, said in fields.items() if old.get(name) is None})
 
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -320,8 +339,7 @@ class RowReader:
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         self.took = set()
-        made = self.whole() if self.joined else []
-        self.closed()
+        made = [*(self.whole() if self.joined else []), *self.closed()]
         if self.text:
             made += self.json_keys()
         made += [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]
