@@ -15,7 +15,7 @@ Check: TypeAlias = Callable[[Any], list[str]]
 """Arguments -> what is wrong with them; [] where nothing is."""
 
 _LONGEST = 65_536  # characters of a schema; it stands in every window
-_SIMPLE = frozenset({"type", "properties", "required", "additionalProperties", "description"})
+_ONLY = frozenset({"type", "properties", "required", "additionalProperties", "description"})
 _PLAIN = frozenset({"type", "description", "default"})
 _TYPES = {"string": str, "integer": int, "boolean": bool}
 AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
@@ -77,7 +77,7 @@ def check_of(text: str, where: str) -> Check:
 
 def _plainly_follows(schema: dict[str, Any], arguments: Any) -> bool:
     """A quick yes for most calls: the arguments that are required, each of the very type that is all that is said."""
-    if type(arguments) is not dict or not _SIMPLE.issuperset(schema):
+    if type(arguments) is not dict or not _ONLY.issuperset(schema):
         return False
     properties = schema.get("properties", {})
     for name, value in arguments.items():

@@ -95,7 +95,7 @@ class OpenAIVendor(StainlessVendor):
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
         usage = document.get("usage")
         if isinstance(usage, dict):
-            draft.usage = _latest(draft.usage, usage)
+            draft.usage = latest(draft.usage, usage)
         match document.get("choices"):
             case [dict(), *_] as choices:
                 choice = draft.chosen([one for one in choices if isinstance(one, dict)])
@@ -204,7 +204,7 @@ def _hear_call(place: int, call: Any, draft: ReplyAssembler) -> None:
             )
 
 
-def _latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
+def latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
     """Of usage that is told several times the last counts, save for one that counts nothing."""
     told = _usage(document)
     if before is None or told.input_tokens or told.output_tokens:
