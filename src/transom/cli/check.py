@@ -204,15 +204,18 @@ async def teach(
     good: Lines = [],  # noqa: B006  as typer wants it
     bad: Lines = [],  # noqa: B006
     beside: Lines = [],  # noqa: B006
+    end: Annotated[
+        list[str], typer.Option(metavar="FILE:LINE", help="The line that ends every complete log; `none`: none does.")
+    ] = [],  # noqa: B006
 ) -> int:
     """Teach a log by lines of it that are good or bad.
 
-    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. Without lines it asks
-    on the terminal.
+    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. On a terminal it asks
+    for what is missing.
     """
     from transom.cli.teaching import Told, teach_command
 
-    return await teach_command(session, item, Told(good, bad, beside), options)
+    return await teach_command(session, item, Told(good, bad, beside, end), options)
 
 
 waiver_app = group("waiver", "The waivers of items.")
