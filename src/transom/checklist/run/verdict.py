@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -253,6 +254,22 @@ class Verdict(Shape):
     def counted_as(self) -> Status:
         """The status; a doubted answer counts as none."""
         return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was judged on the way to a verdict; with `errors` nothing follows from it."""
+
+    found: tuple[CheckedItem, ...] = ()
+    missing: tuple[Violation, ...] = ()
+    extra: tuple[Violation, ...] = ()
+    waived: tuple[WaivedItem, ...] = ()
+    comments: tuple[WaiverComment, ...] = ()
+    unused: tuple[UnusedWaiver, ...] = ()
+    errors: tuple[Trouble, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    sources: tuple[AnsweredBy, ...] = ()
+    read: tuple[InputRead, ...] = ()
 
 
 def _is_found(one: CheckedItem) -> bool:
