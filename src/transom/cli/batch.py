@@ -44,6 +44,7 @@ HELD, ESCALATED = "held", "escalated"
 """Records in the journal of a batch: an item that is asked again at a time, and the items that have no answer."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_WAITS = 3
 _LENGTH = struct.Struct(">I")
 
 
@@ -65,6 +66,8 @@ async def batch_command(session: Session, texts: Sequence[str], options: Options
     rows = [(status, one.item_id, tail or _why(one)) for (status, tail), one in zip(heads, verdicts, strict=True)]
     session.report(document, *table(rows), "", summary(document, toned))
     write(document)
+    if waits := sum(one.exit_code == _WAITS for one in verdicts):
+        session.progress(f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}")
     return document.exit_code
 
 

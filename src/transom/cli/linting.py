@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
+from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.build.gates import Held
@@ -27,7 +28,7 @@ from transom.checklist.build.static_gates import (
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
 from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
-from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
+from transom.checklist.run import APPROVAL, LoadedChecker, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.cli.history import history
@@ -69,7 +70,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     approval = approve(folder, checker.digests, by, at)
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
-    write_file(folder / APPROVAL, approval_bytes(approval))
+    write_file(folder / APPROVAL, pretty_json(approval).encode())
     answers = [line for row in _answers(checker) for line in (f"question: {row.question}", f"  answer: {row.answer}")]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)

@@ -126,9 +126,7 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
     config, outcome = checker.config, Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            gathered = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
-            evidence = gathered.evidence
-            outcome = Outcome(errors=gathered.errors, warnings=gathered.warnings, read=gathered.read)
+            evidence, outcome = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
             if outcome.errors:
                 return outcome
             await rehearse(runner, config, settled.requirements, settled.waivers, evidence)

@@ -146,10 +146,14 @@ def _html(document: Verdict | Verdicts, folders: Folders) -> bytes:
 
 def _part(verdict: Verdict, folders: Folders) -> Part:
     context = _context(verdict, folders)
-    words = tuple(Entry(f"not understood: {one.text}", "warn", one.where) for one in verdict.needs_model)
-    doubts = tuple(Entry(one.message, "warn", one.gate) for one in verdict.doubted)
-    first = (("Errors", _notes("bad", verdict.errors)), ("Waits for a model or a person", words), ("Doubted", doubts))
+    errors, doubts = (
+        _notes("bad", verdict.errors),
+        tuple(Entry(one.message, "warn", one.gate) for one in verdict.doubted),
+    )
+    first = (("Errors", errors), ("Doubted", doubts))
     sections = [Section(f"{title} ({len(rows)})", entries=rows) for title, rows in first if rows]
+    words = tuple(Entry(f"not understood: {one.text}", "warn", one.where) for one in verdict.needs_model)
+    sections += [Section("Waits for a model or a person", entries=words)] if words else []
     for kind, there in verdict.entries.items():
         if there:
             shown = tuple(_entry(one, _KINDS[kind], context) for one in there[:SHOWN])

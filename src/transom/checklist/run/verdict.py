@@ -322,11 +322,6 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str) -
     return verdict.model_copy(update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived})
 
 
-def to_json(document: Verdict | Verdicts) -> str:
-    """The printed form, as one JSON document with a final newline."""
-    return pretty_json(document)
-
-
 def artifact_bytes(verdict: Verdict) -> bytes:
     """`verdict.json`: the same bytes for the same inputs."""
     data = verdict.model_dump(
