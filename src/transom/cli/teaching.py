@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -20,7 +20,7 @@ from transom.cli.meaning import on_terminal, write_reads_as
 from transom.cli.options import places_of
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
-from transom.cli.told import Options
+from transom.cli.told import NamedLines, Options
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import add_key, load_yaml
@@ -36,17 +36,7 @@ _SHOWN = 3
 _TAIL = 30
 
 
-@dataclass(frozen=True)
-class Told:
-    """The lines that were named on the command line, each `FILE:LINE`; of the ends `none` says that there is none."""
-
-    good: Sequence[str] = ()
-    bad: Sequence[str] = ()
-    beside: Sequence[str] = ()
-    end: Sequence[str] = ()
-
-
-async def teach_command(session: Session, path: Path, told: Told, options: Options) -> int:
+async def teach_command(session: Session, path: Path, told: NamedLines, options: Options) -> int:
     """`check teach`; 3 where lines have to be marked before anything is kept."""
     item = load_item(path)
     places = places_of(session, options, None)
@@ -61,22 +51,11 @@ async def teach_command(session: Session, path: Path, told: Told, options: Optio
     texts = {name: _lines(file) for name, file in files.items()}
     marked = [_line(session, files, mark, at) for mark in _MARKS for at in getattr(told, mark)]
     ends = [_line(session, files, "end", at) for at in told.end if at != _NO_END]
-    if on_terminal(session):
-        lesson = _talk(texts, marked, ends, endless=_NO_END in told.end)
-    else:
-        lesson = _lesson(texts, marked, ends)
-        unread = counted(len(list(_show(texts, lesson))), "line")
-        open_ = [] if _NO_END in told.end else _open_ended(texts, lesson)
-        if unread != "0 lines":
-            hint = "mark one of them with --good, --bad or --beside; nothing was kept"
-            say(f"transom: {path}: too narrow: {unread} must be read and fit no pattern; {hint}")
-        if open_:
-            hint = f"name its last line with --end {open_[0]}:LINE, or say --end {_NO_END}; nothing was kept"
-            say(
-                f"transom: {path}: nothing shows that {open_[0]} is complete: a log that was cut off would pass; {hint}"
-            )
-        if open_ or unread != "0 lines":
-            return 3
+    endless = _NO_END in told.end
+    lesson = (_talk if on_terminal(session) else _learned)(texts, marked, ends, endless=endless)
+    if lesson is None:
+        say(f"transom: {path}: nothing was kept")
+        return 3
     folder = _folder(session)
     _keep(session, folder / f"{name}.yaml", domain_text(name, item.description, _globs(found), lesson))
     if not item.reads_as:
@@ -165,6 +144,19 @@ def _show(texts: Texts, lesson: Lesson) -> Iterator[Marked]:
 
 def _numbered(rows: Iterable[tuple[int, str]]) -> list[str]:
     return [f"  {at:6}  {text}" for at, text in rows]
+
+
+def _learned(texts: Texts, marked: list[Marked], ends: list[Marked], *, endless: bool) -> Lesson | None:
+    """What the named lines teach; None, and what is missing is said, where they are too few."""
+    lesson = _lesson(texts, marked, ends)
+    unread, open_ = list(_show(texts, lesson)), [] if endless else _open_ended(texts, lesson)
+    if unread:
+        many = f"{counted(len(unread), 'line')} must be read and fit no pattern"
+        say(f"transom: too narrow: {many}; mark one of them with --good, --bad or --beside")
+    if open_:
+        hint = f"name its last line with --end {open_[0]}:LINE, or say --end {_NO_END}"
+        say(f"transom: nothing shows that {open_[0]} is complete: a log that was cut off would pass; {hint}")
+    return None if unread or open_ else lesson
 
 
 # -- on a terminal
