@@ -17,6 +17,7 @@ from jsonschema.validators import validator_for
 from junitparser import JUnitXml
 
 from tests.formats.test_reports import SARIF, Reader
+from transom.checklist.results import WordsRow
 from transom.checklist.run import together
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.verdict import (
@@ -24,7 +25,6 @@ from transom.checklist.run.verdict import (
     Doubt,
     MadeBy,
     Nearest,
-    NotUnderstoodWords,
     Trouble,
     UnusedWaiver,
     Verdict,
@@ -62,7 +62,7 @@ FAILED = verdict(
 )
 PASSED = verdict("STA-02", "PASS", found_items=(CheckedItem(**entry("clean", 1, "line 1")),), seconds=1.5)
 BROKEN = verdict("STA-03", "ERROR", errors=(Trouble(source_file="gone.rpt", message="no such file"),))
-UNREAD = verdict("STA-04", "NEEDS_MODEL", needs_model=(NotUnderstoodWords(text="moon", where="description"),))
+UNREAD = verdict("STA-04", "NEEDS_MODEL", needs_model=(WordsRow(text="moon", where="description"),))
 DOUBTED = verdict("STA-05", "PASS", doubted=(Doubt(gate="mutation", line=3, message="line 3 may be anything"),))
 REVIEW = verdict("STA-06", "NEEDS_REVIEW", warnings=(Warned(message="mend its ItemSpec"),), checker_type=None)
 ALL = together([FAILED, PASSED, BROKEN, UNREAD, DOUBTED, REVIEW])

@@ -10,6 +10,7 @@ import pytest
 
 from tests.checklist.run.support import DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
 from transom.canonical import pretty_json
+from transom.checklist.results import WordsRow
 from transom.checklist.run import (
     Verdict,
     artifact_bytes,
@@ -20,7 +21,7 @@ from transom.checklist.run import (
     together,
 )
 from transom.checklist.run.report import Tone
-from transom.checklist.run.verdict import NotUnderstoodWords, Warned
+from transom.checklist.run.verdict import Warned
 
 ITEM = (
     "requirements: {value: 2, pattern_items: ['9.9', 'Extractor']}\n"
@@ -151,7 +152,7 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
     made = verdict.made_by.model_copy(
         update={"provider": "vendor", "model": "m-1", "mutation_score": 0.934, "approved_by": "ann"}
     )
-    words = (NotUnderstoodWords(text="frob", where="description"),)
+    words = (WordsRow(text="frob", where="description"),)
     warned = (Warned(source_file="a.log", line_number=3, message="odd"),)
     changed = verdict.model_copy(
         update={"status": "NEEDS_MODEL", "needs_model": words, "warnings": warned, "made_by": made, "run_id": "r7"}

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
+from transom.checklist.results import WordsRow
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
@@ -123,13 +124,6 @@ class Warned(Shape):
     message: str
 
 
-class NotUnderstoodWords(Shape):
-    """Words that the embedded rules could not read."""
-
-    text: str
-    where: str
-
-
 class Compared(Shape):
     """How a verdict compares with an earlier one of its item: findings that are new, known, and gone since."""
 
@@ -217,7 +211,7 @@ class Verdict(Shape):
     unused_waivers: tuple[UnusedWaiver, ...] = ()
     errors: tuple[Trouble, ...] = ()
     warnings: tuple[Warned, ...] = ()
-    needs_model: tuple[NotUnderstoodWords, ...] = ()
+    needs_model: tuple[WordsRow, ...] = ()
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
