@@ -156,6 +156,8 @@ def test_html_shows_no_lines_of_a_file_that_changed_since(tmp_path: Path) -> Non
 
 
 def test_one_verdict_and_several_are_written_in_every_format() -> None:
+    for kind in ("junit", "sarif", "csv", "html"):
+        assert report(kind, PASSED) == report(kind, together([PASSED])), "one shape, whatever the number"
     for kind in REPORTS:
         assert report(kind, PASSED).endswith(b"\n"), kind
         assert all(one.item_id.encode() in report(kind, ALL) or kind == "sarif" for one in ALL.checks), kind

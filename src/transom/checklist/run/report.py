@@ -49,7 +49,8 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
     """How many there are of each status, in one line."""
     counts = verdicts.summary.model_dump()
     told = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
-    return f"{len(verdicts.checks)} checks: {told}"
+    many = len(verdicts.checks)
+    return f"{many} check{'' if many == 1 else 's'}: {told}"
 
 
 def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
