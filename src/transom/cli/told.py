@@ -68,6 +68,18 @@ class Options:
         return day_of(self.as_of).isoformat()
 
 
+@dataclass(frozen=True)
+class NamedLines:
+    """The lines that `check teach` learns from, each `FILE:LINE`."""
+
+    good: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")] = ()
+    bad: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
+    beside: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A line beside the point.")] = ()
+    end: Annotated[
+        tuple[str, ...], typer.Option(metavar="FILE:LINE", help="The last line of a whole log; `none`: none shows it.")
+    ] = ()
+
+
 def day_of(as_of: str | None) -> date:
     """The day of `--as-of`; today by default."""
     try:

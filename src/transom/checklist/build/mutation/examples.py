@@ -14,7 +14,7 @@ from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
 from transom.checklist.run.evaluate import evaluate
 from transom.checklist.run.files import Evidence, File, classify
 from transom.checklist.run.judge import field_of, has_field, is_empty, shortfall, show
-from transom.checklist.run.logic import StandardLogic
+from transom.checklist.run.logic import Logic
 from transom.checklist.spec.shapes import SpecExample
 
 # Two lines of one kind are alike: they differ in names, numbers and outcome. Below this they are of two kinds.
@@ -145,7 +145,7 @@ class Examples:
         kind, rank = classify(name, self.sources)
         evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
         config = self.config.model_copy(update={"items": (_asked_of_any(item),)})
-        outcome = await evaluate(config, evidence, Requirements(), StandardLogic())
+        outcome = await evaluate(config, evidence, Requirements(), Logic())
         return "fails" if outcome.missing or outcome.extra else "holds"
 
     def _item(self, example: SpecExample) -> ValidationItem | None:
