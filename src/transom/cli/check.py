@@ -44,7 +44,7 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
+    options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", "tests", *_RETURNING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
 

@@ -36,6 +36,9 @@ class Options:
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Try each combination of requirements and waivers that fits the type.")
+    ] = False
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
     ] = False
