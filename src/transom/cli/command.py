@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -11,7 +11,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from transom.cli.history import nearest
 from transom.cli.session import Options, Session
 from transom.errors import InputError
 
@@ -39,6 +38,13 @@ _ALIASES = {
     "help": "--help",
 }
 """What people type for commands that are called otherwise here."""
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The one of `known`, which is not empty, that is most like `name`."""
+    from rapidfuzz import fuzz, process
+
+    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
 
 
 class Group(TyperGroup):

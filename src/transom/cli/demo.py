@@ -15,7 +15,7 @@ import typer
 import transom
 from transom.cli import investigate, story, study
 from transom.cli.command import command, root
-from transom.cli.output import print_json, print_text, say, style
+from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
 from transom.errors import InputError, SandboxUnavailable, SettingsError, TransomError
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
-_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
 
 
 @command(root, "demo", example="transom demo")
@@ -89,8 +88,7 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
     print_text("", style("Checklist: what came out", "bold"))
     for verdict in verdicts:
         counts = f"{len(verdict.found_items)} found, {len(verdict.missing_items)} missing, {len(verdict.waived)} waived"
-        status = style(f"{verdict.status:<5}", _COLOURS.get(verdict.status, "yellow"))
-        print_text(f"  {status} {verdict.item_id:<14} {counts}")
+        print_text(f"  {style_status(f'{verdict.status:<5}')} {verdict.item_id:<14} {counts}")
     shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
     run_id = shown.run_id or ""
     print_text("", style(f"One verdict ({shown.item_id})", "bold"), *text_report(shown).rstrip("\n").split("\n"))
@@ -107,7 +105,6 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
 
 
 async def _learning(session: Session, examples: Path) -> Any:
-    """Two builds: what the first one got wrong, the second one is shown and names."""
     from transom.cli.demo_learning import show_learning
 
     return await show_learning(session, examples / "learning")

@@ -15,6 +15,8 @@ GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_GOOD = ("pass", "done", "ready")
+_BAD = ("fail", "failed", "error", "not_ready")
 _OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
 _NOTHING = re.compile(r"(?!)")
 _STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
@@ -110,9 +112,16 @@ def style(text: str, name: str) -> str:
     return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
 
 
+def style_status(status: str) -> str:
+    """A verdict or status in green where it is good, in red where it is bad, else in yellow: somebody is waited for."""
+    name = status.strip().lower()
+    return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
+
+
 def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
-    """Rows as aligned columns below a bold head, left-justified, no trailing blanks."""
-    cells = [[printable(str(cell)) for cell in row] for row in ([head] if head else []) + [*rows]]
+    """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without rows nothing at all."""
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    cells = [[*head], *cells] if head and cells else cells
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
     return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]

@@ -20,7 +20,7 @@ from transom.errors import InputError
 if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.config import Settings
-    from transom.llm import Chain
+    from transom.llm import Chain, Provider
     from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
     from transom.runs.prices import Spending
@@ -66,7 +66,8 @@ class Session:
         base_url: where a compatible server listens, for providers that take one.
         failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
-        chains: those that were made, and from what.
+        chains: those that were made, each beside what from.
+        answers: who answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
         budgets: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
@@ -81,7 +82,8 @@ class Session:
     failpoint: int | None = None
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
-    chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
+    chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
+    answers: Chain | None = None
     redact: Redactor | None = None
     budgets: list[Spending] = field(default_factory=list)
     given: Mapping[str, object] = field(default_factory=dict)
@@ -173,17 +175,28 @@ class Session:
         if count == self.failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def chain(self, store: SqliteStore | None = None) -> Chain:
-        """Who answers, from the `model` setting; in the store the providers' limits keep what was spent."""
-        from transom.cli.providers import build_chain
-        from transom.llm.naming import Surroundings
+    def chain(
+        self,
+        store: SqliteStore | None = None,
+        spec: str | None = None,
+        *,
+        own: Mapping[str, Callable[[], Provider]] | None = None,
+    ) -> Chain:
+        """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with its connections.
 
-        around = Surroundings(self.cwd, self.settings, self.base_url, store)
-        for made_around, made in self.chains:
-            if made_around == around and made_around.store is store:
-                return made  # runs side by side share connections, and stand in one queue for a provider
-        chain = build_chain(self.settings.model, around)
-        self.chains.append((around, chain))
+        In the store the providers' limits keep what was spent. `own` are a product's providers with names of their own.
+        """
+        from transom.cli.providers import build_chain
+        from transom.llm.naming import Surroundings, named_chain
+
+        if self.answers:
+            return self.answers
+        spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
+        for (made_spec, made_around, made_own), made in self.chains:
+            if (made_spec, made_around, made_own) == (spec, around, own) and made_around.store is store:
+                return made
+        chain = named_chain(spec, replace(around, own=own)) if own else build_chain(spec, around)
+        self.chains.append(((spec, around, own), chain))
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
