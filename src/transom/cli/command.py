@@ -63,7 +63,10 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
-            meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
+            meant = _ALIASES.get(args[0], "")
+            if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
+                meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
+            meant = meant or nearest(args[0], list(self.commands))
             hint = f"did you mean {meant}? see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)

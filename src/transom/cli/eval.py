@@ -31,9 +31,9 @@ _SHOWN = 3
 class EvalOptions:
     """What `eval run` takes beside the common options."""
 
-    epochs: Annotated[int | None, typer.Option(min=1, help="How often each scenario runs.")] = None
+    epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")] = None
     only: Annotated[tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")] = ()
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many epochs run at once.")] = 1
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")] = 1
     judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
     baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None
     save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None

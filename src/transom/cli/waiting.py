@@ -208,10 +208,13 @@ def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[di
     told: dict[str, Any] = {"stage": choice["stage"]}
     if "file" not in choice:
         told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+    options: list[str] = choice.get("options") or []
+    word = options[int(text) - 1] if options and text not in options and text.isdecimal() else text
     if left:
         names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {short(one)})" for one in left]
         step = f"waiting for an answer, too: {', '.join(names)}"
-    return told, f"{text} {in_full(choice)}; {step}"
+    line = f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
+    return told, f"{line}; {step}"
 
 
 async def _give_help(run: Run, given: Answer) -> str:
