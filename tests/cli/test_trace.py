@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,22 @@ def test_only_what_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert [stats(capsys, *since)["traces"] for since in ((), ("--since", "7d"))] == [2, 1]
     assert main(["trace", "stats", "--since", "soon"]) == 2
     assert "--since: 'soon' is no age" in capsys.readouterr().err
+
+
+def test_what_a_long_conversation_did_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "far", "transom.role": "t.seat"}
+    attempt = {"gen_ai.operation.name": "attempt", "gen_ai.provider.name": "far", "transom.attempt": 1}
+    with Telemetry.open(here / ".transom" / "traces") as telemetry:
+        for hours in (48, 0):
+            with telemetry.span("chat", **chat) as span:
+                span.began(time.time_ns() - hours * 3_600 * 10**9)
+                with telemetry.span("attempt", **attempt) as inner:
+                    inner.fail("RateLimited")
+    for by in ("provider", "role"):
+        rows = [stats(capsys, "--by", by, *since)["rows"] for since in ((), ("--since", "12h"))]
+        told = [(row["name"], row["calls"], row["errors"]) for (row,) in rows]
+        name = "far" if by == "provider" else "t.seat"
+        assert told == [(name, 2, {"RateLimited": 2}), (name, 1, {"RateLimited": 1})]
 
 
 MINE = """\
