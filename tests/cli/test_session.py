@@ -136,12 +136,6 @@ def test_the_failpoint_kills_after_the_append(point: str, returned: str, tmp_pat
     assert asyncio.run(kept()) == list(range(1, appended + 1))
 
 
-def test_a_failpoint_that_is_none(tmp_path: Path) -> None:
-    for text in ("append", "append:0", "append:x", "append:-1", "commit:3", "append:³"):
-        with pytest.raises(InputError, match=r"TRANSOM_FAILPOINT: .* is no failpoint"):
-            session(tmp_path, TRANSOM_FAILPOINT=text)
-
-
 def test_rules_are_the_default_and_a_recording_is_a_provider(tmp_path: Path) -> None:
     chain = session(tmp_path).chain()
     assert (chain.name, [provider.local for provider in chain.providers]) == ("rules", [True])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import digest
-from transom.cli.live import Live
+from transom.cli.output import Live
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.evals import Case, Used

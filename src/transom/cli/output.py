@@ -1,15 +1,20 @@
-"""What goes to stdout, and the exit code of several answers."""
+"""What goes to stdout and stderr, and the exit code of several answers."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.llm.deltas import Delta
 
 GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
@@ -17,6 +22,8 @@ GRAVITY = (2, 3, 1, 0)
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
+_EVERY = 0.1  # seconds between two counts of what a model has written
+_CLEAR = "\r\x1b[K"
 _OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
 _NOTHING = re.compile(r"(?!)")
 _STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
@@ -95,6 +102,41 @@ def write_error(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         return
+
+
+class Live:
+    """What a model is writing, on stderr, while it writes.
+
+    Args:
+        whole: the text itself is shown; else, on a terminal, how long it is so far.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self._whole = whole
+        self._counts = not whole and sys.stderr.isatty()
+        self._length = 0
+        self._shown = 0.0
+
+    def __call__(self, delta: Delta) -> None:
+        from transom.llm.deltas import Again
+        from transom.llm.turns import Text
+
+        if isinstance(delta, Again):
+            write_error(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
+            self._length = 0
+        elif isinstance(delta, Text):
+            self._length += len(delta.text)
+            if self._whole:
+                write_error("\n".join(map(printable, delta.text.split("\n"))))
+            elif self._counts and time.monotonic() - self._shown > _EVERY:
+                self._shown = time.monotonic()
+                write_error(f"{_CLEAR}  {self._length} characters so far")
+
+    def end(self) -> None:
+        """What comes next on stderr begins a line."""
+        if self._length:
+            write_error("\n" if self._whole else _CLEAR if self._counts else "")
+        self._length = 0
 
 
 def gravest(codes: Iterable[int]) -> int:

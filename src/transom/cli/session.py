@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from transom.cli.live import Live
-from transom.cli.output import print_json, print_text, printable, say
+from transom.cli.output import Live, print_json, print_text, printable, say
 from transom.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Session:
         format: `text` for people, `json` for one document on stdout.
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
         base_url: where a compatible server listens, for providers that take one.
-        failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
+        failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, each beside what from.
         answers: who answers in place of the `model` setting.
@@ -79,7 +78,7 @@ class Session:
     format: Format = "text"
     verbosity: int = 0
     base_url: str | None = None
-    failpoint: int | None = None
+    failpoint: int = 0
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
     chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
@@ -106,7 +105,7 @@ class Session:
         verbosity = -1 if options.quiet else options.verbose
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
-        failpoint = _failpoint(environ.get(FAILPOINT, ""))
+        failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
         more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
         return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
@@ -293,12 +292,3 @@ def _log_level(level: str, verbosity: int) -> str:
     if verbosity < 0:
         return "ERROR"
     return level if not verbosity or level == "DEBUG" else "INFO" if verbosity == 1 else "DEBUG"
-
-
-def _failpoint(text: str) -> int | None:
-    if not text:
-        return None
-    kind, _, number = text.partition(":")
-    if kind != "append" or not number.isdecimal() or not int(number):
-        raise InputError(f"{text!r} is no failpoint", where=FAILPOINT, hint="say append:N with N from 1 up")
-    return int(number)
