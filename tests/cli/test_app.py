@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -16,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.helpers import COMMAND, clean_environment, transom, walked
+from tests.cli.helpers import clean_environment, transom, walked
 from transom import __version__
 from transom.cli import main
 from transom.cli import runs as runs_module
@@ -38,14 +37,7 @@ def test_help_is_cheap(tmp_path: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     times = []
     for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path,
-            env=clean_environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = python(code, tmp_path)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         before = after
@@ -110,6 +102,7 @@ def test_a_group_alone_shows_what_it_has(args: list[str], capsys: pytest.Capture
 USAGE = {
     "runz list": "transom: transom has no command 'runz'; did you mean runs? see: transom --help",
     "rm": "transom: transom has no command 'rm'; did you mean runs clean? see: transom --help",
+    "runs rm": "transom: transom runs has no command 'rm'; did you mean clean? see: transom runs --help",
     "runs lst": "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help",
     "runs list --fromat json": "transom: no option --fromat; did you mean --format? see: transom runs list --help",
     "runs list --xyzzy": "transom: no option --xyzzy; did you mean --",
@@ -135,15 +128,39 @@ def test_a_wrong_command_line_is_one_line_and_names_the_nearest(
     assert list(here.iterdir()) == [], "a wrong command line leaves nothing behind"
 
 
-def test_a_folder_that_is_gone(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    code = "import os, sys; from transom.cli import main; os.rmdir(os.getcwd()); sys.exit(main(['runs', 'list']))"
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=folder, env=clean_environment(), capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_folder_that_is_gone(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = here / "gone"
     gone.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=gone, env=clean_environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert one_line(done.stderr) == "transom: the current folder is not there any more; change to another one"
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["runs", "list"]) == 2
+    line = one_line(capsys.readouterr().err)
+    assert line == "transom: the current folder is not there any more; change to another one"
+
+
+def test_ctrl_c_while_python_imports(tmp_path: Path) -> None:
+    code = """
+        import os, signal, sys
+
+        class Pressed:
+            def find_spec(self, name, path=None, target=None):
+                if name == "typer":
+                    os.kill(os.getpid(), signal.SIGINT)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.meta_path.insert(0, Pressed())
+        from transom.cli import main
+        sys.exit(main(["--version"]))
+    """
+    done = python(code, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_settings_that_cannot_be_used_are_one_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,14 +189,9 @@ def test_something_unforeseen_is_one_line_and_a_log(
     assert "Traceback" in text
     assert "ZeroDivisionError" in text
     assert "abcdefghijklmnopqrstuvwxyz" not in text + line
-
-
-def test_something_unforeseen_where_no_log_can_be_kept(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (here / ".transom").write_text("a file in the way")
-    monkeypatch.setattr(runs_module, "table", lambda rows: 1 / 0)
-    monkeypatch.setattr(runs_module, "history", lambda session: 1 / 0)
+    log.unlink()
+    log.parent.rmdir()
+    log.parent.write_text("a file in the way")
     assert main(["runs", "list"]) == 2
     assert "its details could not be kept" in one_line(capsys.readouterr().err)
 
@@ -187,33 +199,37 @@ def test_something_unforeseen_where_no_log_can_be_kept(
 def test_a_full_disk_under_stdout_is_one_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*COMMAND, "--version"],
-            cwd=tmp_path,
-            env=clean_environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+            [sys.executable, "-m", "transom", "--version"], cwd=tmp_path, env=clean_environment(), stdout=full,
+            stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
     assert done.returncode == 2
     assert "No space left on device" in one_line(done.stderr)
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_reader_that_went_away_is_no_mistake(form: str, tmp_path: Path) -> None:
-    _, run = walked(tmp_path)
-    with subprocess.Popen(
-        [*COMMAND, "window", "show", run, "--call", "1", "--format", form],
-        cwd=tmp_path,
-        env=clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 0
+ITEM = "description: Confirm the netlist version is correct.\ninput_files: [top.v]\n"
+NETLIST = "// Generated by Genus 19.11 on: Feb 28 2024\nmodule top(a);\n input a;\nendmodule\n"
+
+
+@pytest.mark.slow
+def test_the_verdict_is_the_exit_code_whatever_becomes_of_the_streams(tmp_path: Path) -> None:
+    (tmp_path / "top.v").write_text(NETLIST)
+    (tmp_path / "item.yaml").write_text(ITEM)
+    command = f"{sys.executable} -m transom check all item.yaml --workspace w -q"
+
+    def ends(line: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, env=clean_environment(), capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stderr
+
+    assert ends(f"{command} >&-") == (0, "")
+    for form in ("text", "json"):
+        assert ends(f"{command} --format {form} | true; exit ${{PIPESTATUS[0]}}") == (0, "")
+    assert ends(f"{command} <&- >&- 2>&-") == (0, "")
+    assert transom("runs", "list", "--workspace", "w", cwd=tmp_path).returncode == 0, "no file took their place"
+    (tmp_path / "top.v").write_text("module top(a);\nendmodule\n")
+    assert ends(f"{command} --format json >&- 2>&-")[0] == 1
+    assert not (tmp_path / "w" / "logs").exists()
 
 
 SLEEPY = """
@@ -247,36 +263,22 @@ SLEEPY = """
 """
 
 
-def interrupt(folder: Path, what: str) -> tuple[int, str, str]:
-    """Start a sleeping command, press Ctrl-C, and return its exit code, what it said when ready, and its stderr."""
+@pytest.mark.parametrize("what", ["alone", pytest.param("run", marks=pytest.mark.slow)])
+def test_ctrl_c_says_how_to_go_on(what: str, tmp_path: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(SLEEPY), "sleepy", what],
-        cwd=folder,
-        env=clean_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout
-        assert process.stderr
-        ready = process.stdout.readline().strip()
+        [sys.executable, "-c", textwrap.dedent(SLEEPY), "sleepy", what], cwd=tmp_path, env=clean_environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout and process.stderr
+        run = process.stdout.readline().strip()
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
-    return process.returncode, ready, said
-
-
-@pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    code, run, said = interrupt(tmp_path, "run")
-    assert code == 130
-    assert said == f"\ntransom: interrupted; go on with: transom resume {run}\n"
-    shown = json.loads(transom("runs", "show", run, "--format", "json", cwd=tmp_path).stdout)
-    assert shown["status"] == "interrupted"
-
-
-def test_ctrl_c_without_a_run(tmp_path: Path) -> None:
-    code, ready, said = interrupt(tmp_path, "alone")
-    assert (code, ready, said) == (130, "ready", "\ntransom: interrupted\n")
+    assert process.returncode == 130
+    if what == "alone":
+        assert said == "\ntransom: interrupted\n"
+    else:
+        assert said == f"\ntransom: interrupted; go on with: transom resume {run}\n"
+        assert "interrupted" in transom("runs", "list", cwd=tmp_path).stdout
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.cli.trying import brief
 from transom.config import OpenAISettings
 from transom.llm import Text, ToolCall
-from transom.llm.hosted.checkup import ROLE
 
 RECORDING = Path(__file__).parents[1] / "checklist" / "recordings" / "clock_periods"
 
@@ -95,6 +94,8 @@ def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Des
     assert done.code == 1
     assert re.search(r"^  tools +failed .*called no tool; roles with tools need another model$", done.out, re.M)
     assert re.search(r"^  wrong key +n/a .*asks for no key$", done.out, re.M)
+    assert str(desk.here) not in json.dumps([seen.body for seen in server.seen]), "only harmless text is sent"
+    assert all("You try out a connection." in json.dumps(seen.body) for seen in server.seen)
 
 
 def test_nobody_there(desk: Desk) -> None:
@@ -160,15 +161,6 @@ def test_a_server_that_is_tried_is_not_waited_for_as_for_an_answer() -> None:
     assert brief(OpenAISettings()).retry.max_attempts == 1
 
 
-def test_only_harmless_text_is_sent(server: LocalServer, desk: Desk) -> None:
-    server.answer = whole(OpenAI(), keyed=False)
-    desk("doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1")
-    sent = json.dumps([seen.body for seen in server.seen])
-    assert str(desk.here) not in sent
-    assert all("You try out a connection." in json.dumps(seen.body) for seen in server.seen)
-    assert ROLE == "doctor.checkup"
-
-
 def recorded(dialect: Dialect) -> Any:
     """A server that gives the recorded reply to each request that was recorded, and else refuses."""
     calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
@@ -190,35 +182,27 @@ def recorded(dialect: Dialect) -> Any:
 
 
 @pytest.mark.slow
-def test_what_a_server_writes_is_shown_as_it_comes(server: LocalServer, desk: Desk) -> None:
+def test_a_check_is_answered_by_a_server_shown_as_it_comes_and_each_reply_paid_for_once(
+    server: LocalServer, desk: Desk
+) -> None:
     server.answer = recorded(OpenAI())
     item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
-    arguments = ["check", "all", item, "--var", data, "--model", "openai:m", "--base-url", f"{server.url}/v1"]
-    quiet, plain, more = (desk(*arguments, "--workspace", f"w{option}", *option.split()) for option in ("-q", "", "-v"))
-    assert {quiet.code, plain.code, more.code} == {1}, more.err[-400:]
+    check = ["check", "all", item, "--var", data, "--model", "openai:m", "--base-url", f"{server.url}/v1"]
     calls = json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"]
-    written = "".join(part["text"] for call in calls[:1] for part in call["reply"]["parts"])
+    first, again = (desk(*check, "--format", "json", "-q") for _ in range(2))
+    assert (first.code, first.document["status"], first.err) == (1, "FAIL", "")
+    assert again.document["status"] == "FAIL"
+    assert len(server.seen) == len(calls)
+    assert {record["reply"]["by"] for record in desk.records("model_reply")} == {"openai:m"}
+    usage = [record["reply"]["usage"] for record in desk.records("model_reply")]
+    tokens = [(one["input_tokens"], one["cached_tokens"], one["output_tokens"]) for one in usage]
+    assert tokens == [(12, 3, 5)] * len(calls)
+    plain, more = (desk(*check, "--workspace", f"w{option}", *option.split()) for option in ("", "-v"))
+    assert {plain.code, more.code} == {1}, more.err[-400:]
+    written = "".join(part["text"] for part in calls[0]["reply"]["parts"])
     assert written in more.err
     assert written not in plain.err
     assert "round2_section1: working\n" in plain.err
-    assert quiet.err == ""
-
-
-@pytest.mark.slow
-def test_a_check_is_answered_by_a_server_and_each_reply_paid_for_once(server: LocalServer, desk: Desk) -> None:
-    server.answer = recorded(OpenAI())
-    item, data = str(RECORDING / "item.yaml"), f"CHECKLIST_ROOT={EXAMPLES / 'data'}"
-    address = f"{server.url}/v1"
-    arguments = ["check", "all", item, "--var", data, "--format", "json", "-q", "--model", "openai:m"]
-    first, again = (desk(*arguments, "--base-url", address) for _ in range(2))
-    assert (first.code, first.document["status"]) == (1, "FAIL"), first.err
-    assert again.document["status"] == "FAIL"
-    roles = len(json.loads((RECORDING / "calls.json").read_text("utf-8"))["calls"])
-    assert len(server.seen) == roles
-    (journal,) = {record["reply"]["by"] for record in desk.records("model_reply")}
-    assert journal == "openai:m"
-    usage = [record["reply"]["usage"] for record in desk.records("model_reply")]
-    assert [(one["input_tokens"], one["cached_tokens"], one["output_tokens"]) for one in usage] == [(12, 3, 5)] * roles
 
 
 def test_the_chain_falls_back_to_the_rules(server: LocalServer, desk: Desk) -> None:

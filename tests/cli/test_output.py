@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transom.cli.live import Live
-from transom.cli.output import coloured, gravest, print_text, say, style, table
+from transom.cli.output import Live, coloured, gravest, print_text, say, style, table
 from transom.llm import Text
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.helpers import clean_environment, transom, walked
+from tests.cli.helpers import clean_environment, walked
+from tests.runs.helpers import desk
 from transom.canonical import Json
 from transom.cli import main
 from transom.cli import runs as runs_module
@@ -53,17 +53,12 @@ def test_list_and_show(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (row["run_id"], row["kind"], row["name"], row["status"]) == (run, "test", "x", "done")
     assert row["started_at"] <= row["last_at"]
     found = shown(capsys, "runs", "show", run[:17])
-    assert found["inputs"] == {"file": "x"}
-    assert found["trace_id"] == trace_id(run)
+    assert (found["inputs"], found["trace_id"]) == ({"file": "x"}, trace_id(run))
     assert Path(found["folder"]).is_dir()
     assert found["usage"]["calls"] == 2
     assert found["usage"]["input_tokens"] > 0
     stages = [(one["stage"], one["status"], one["attempts"], one["answered_by"]) for one in found["stages"]]
     assert stages == [("one", "done", 1, ["scripted"]), ("two", "done", 1, ["scripted"]), ("both", "done", 1, [])]
-
-
-def test_list_and_show_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, run = walked(here)
     assert main(["runs", "list"]) == 0
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["RUN", "KIND", "NAME", "STATUS", "LAST"]
@@ -72,8 +67,7 @@ def test_list_and_show_for_people(here: Path, capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     assert "status   done" in text
     assert "one   done  attempt 1  scripted" in text
-    assert "resume" not in text
-    assert "\x1b" not in text
+    assert "resume" not in text and "\x1b" not in text
 
 
 def test_a_failed_run_says_why_and_how_to_go_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,46 +95,27 @@ def test_a_run_whose_process_is_gone_was_interrupted(here: Path, capsys: pytest.
     assert shown(capsys, "runs", "list")["runs"][0]["status"] == "running"
 
 
-@pytest.mark.slow
-def test_an_unknown_run_is_one_line_that_names_the_nearest(here: Path) -> None:
+def test_a_run_is_found_by_its_id_its_beginning_or_its_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*args: str) -> str:
+        assert main([*args]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    assert "no run '2026': none was started here yet; give --workspace" in said("runs", "show", "2026")
     _, run = walked(here)
+    for command in (["runs", "show"], ["window", "show"]):
+        assert shown(capsys, *command, "x")["run_id"] == run
+    assert shown(capsys, "trace", "show", "x")["trace_id"] == trace_id(run)
     wrong = run[:-1] + ("0" if run[-1] != "0" else "1")
     for command in (["runs", "show"], ["window", "show"], ["resume"]):
-        done = transom(*command, wrong, cwd=here)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr == f"transom: {here}/.transom: no run '{wrong}'; near: {run}\n"
-
-
-def test_an_unknown_run_where_there_is_none(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "show", "2026"]) == 2
-    assert "no run '2026': none was started here yet; give --workspace" in capsys.readouterr().err
-    walked(here)
-    shutil.rmtree(here / ".transom" / "runs")
-    assert main(["runs", "show", ""]) == 2
-    assert "no run ''" in capsys.readouterr().err
-
-
-def test_the_beginning_of_several_runs_is_not_enough(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    walked(here)
-
+        assert said(*command, wrong) == f"transom: {here}/.transom: no run '{wrong}'; near: {run}\n"
+    assert "no run ''" in said("runs", "show", "")
     asyncio.run(opened(here, {"file": "y"}))
-    rows = shown(capsys, "runs", "list")["runs"]
-    assert [row["run_id"] for row in rows] == sorted((row["run_id"] for row in rows), reverse=True)
-    assert main(["runs", "show", "2"]) == 2
-    assert f"2 runs begin with '2'; give more of it: {rows[0]['run_id']}, " in capsys.readouterr().err
-
-
-def test_a_run_is_found_by_its_name_too(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    walked(here)
-    (run,) = shown(capsys, "runs", "list")["runs"]
-    for command in (["runs", "show"], ["window", "show"]):
-        assert shown(capsys, *command, "x")["run_id"] == run["run_id"]
-    assert shown(capsys, "trace", "show", "x")["trace_id"] == trace_id(run["run_id"])
-    asyncio.run(opened(here, {"file": "y"}))
-    rows = shown(capsys, "runs", "list")["runs"]
-    assert main(["window", "show", "x"]) == 2
-    said = f"2 runs are called 'x'; say which: {rows[0]['run_id']}, {rows[1]['run_id']}"
-    assert said in capsys.readouterr().err
+    ids = [row["run_id"] for row in shown(capsys, "runs", "list")["runs"]]
+    assert ids == sorted(ids, reverse=True)
+    assert f"2 runs begin with '2'; give more of it: {ids[0]}, " in said("runs", "show", "2")
+    assert f"2 runs are called 'x'; say which: {ids[0]}, {ids[1]}" in said("window", "show", "x")
 
 
 def test_resume_hands_the_journal_entry_to_its_kind(
@@ -170,10 +145,10 @@ def test_resume_hands_the_journal_entry_to_its_kind(
 
 def both_changed(folder: Path) -> str:
     """A run that waits: a stage's file was edited, and so was what the stage is made from."""
-    desk, run = walked(folder)
-    desk.file("one.md").write_text("by hand")
+    table, run = walked(folder)
+    table.file("one.md").write_text("by hand")
     with pytest.raises(Paused):
-        asyncio.run(desk.walk("another source"))
+        asyncio.run(table.walk("another source"))
     return run
 
 
@@ -184,19 +159,23 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     text = capsys.readouterr().out
     assert "status   paused: both " in text
     assert f"answer with: transom answer {run} --question one keep | redo" in text
-    assert main(["answer", run, choice]) == 0
-    assert capsys.readouterr().out == (
-        f"{choice} one; to go on, start the program that began it again; it goes on where it was\n"
-    )
-    table, _ = walked_again(here)
-    assert (table == "by hand") is kept
+    assert main(["answer", run]) == 2
+    assert "no answer is given; see: transom waiting" in capsys.readouterr().err
+    if kept:
+        told = shown(capsys, "answer", run, choice)
+        assert told == {"schema": "transom.answer/1", "run_id": run, "stage": "one", "answer": choice}
+    else:
+        assert main(["answer", run, choice]) == 0
+        again = "to go on, start the program that began it again; it goes on where it was"
+        assert capsys.readouterr().out == f"{choice} one; {again}\n"
+    table, _ = desk(here)
+    one, _, _ = asyncio.run(table.walk("another source"))
+    assert (one.value == "by hand") is kept
     assert main(["answer", run, choice]) == 2
     assert f"{run}: this run waits for no answer; see: transom runs show {run}" in capsys.readouterr().err
 
 
 def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.runs.helpers import desk
-
     _, run = walked(here)
     table, _ = desk(here)
     for name in ("one", "two"):
@@ -239,21 +218,3 @@ asyncio.run(main())
     assert shown(capsys, "runs", "show", listed["run_id"])["stages"] == []
     assert main(["resume", listed["run_id"]]) == 2
     assert "no command of transom started this run" in capsys.readouterr().err
-
-
-def walked_again(folder: Path) -> tuple[str, str]:
-    from tests.runs.helpers import desk
-
-    table, _ = desk(folder)
-    one, two, _ = asyncio.run(table.walk("another source"))
-    return one.value, two.value
-
-
-def test_an_answer_as_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = both_changed(here)
-    assert shown(capsys, "answer", run, "keep") == {
-        "schema": "transom.answer/1",
-        "run_id": run,
-        "stage": "one",
-        "answer": "keep",
-    }

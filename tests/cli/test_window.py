@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.agent.helpers import SEAT, tool
-from tests.cli.helpers import COMMAND, clean_environment, walked
+from tests.cli.helpers import walked
 from tests.cli.test_runs import opened
 from tests.runs.helpers import FIRST, put
 from transom.agent import Agent, Home
@@ -41,6 +41,21 @@ from transom.llm import (
 )
 from transom.llm.structured import schema_text
 from transom.runs import Stage, text_file
+
+
+def asked(here: Path, work: Any, provider: Any, **more: Any) -> str:
+    """A run of one stage; returns its id."""
+
+    async def walk() -> str:
+        session = Session.start(Options(), cwd=here, environ={})
+        async with (
+            session.open_store() as store,
+            session.open_run("test", {"of": "this test"}, name="t", store=store, chain=Chain((provider,))) as run,
+        ):
+            await run.stage("s", work, out=text_file("s.md"), **more)
+            return run.id
+
+    return asyncio.run(walk())
 
 
 def windows(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
@@ -75,42 +90,24 @@ def test_what_a_role_might_have_seen_too(here: Path, capsys: pytest.CaptureFixtu
         role = Role(FIRST.name, FIRST.prompt, FIRST.sees | {"retry", "hints"})
         return (await put(stage, Request(FIRST.name, window), role)).text
 
-    async def walk() -> str:
-        session = Session.start(Options(), cwd=here, environ={})
-        async with session.open_store() as store:
-            chain = Chain((ScriptedProvider(lambda request: "yes"),))
-            async with session.open_run("other", {}, name="y", store=store, chain=chain) as other:
-                await other.stage("s", sparing, out=text_file("s.md"))
-                return other.id
-
-    other = asyncio.run(walk())
+    other = asked(here, sparing, ScriptedProvider(lambda request: "yes"))
     assert main(["window", "show", other]) == 0
     assert "  may also see: hints, retry\n" in capsys.readouterr().out
     assert windows(capsys, other)["calls"][0]["may_also_see"] == ["hints", "retry"]
 
 
-def test_one_call_for_people_ends_with_the_exact_bytes(here: Path) -> None:
-    import subprocess
-
+def test_one_call_for_people_ends_with_the_exact_bytes_and_the_overview_has_no_text(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     desk, run = walked(here)
-    done = subprocess.run(
-        [*COMMAND, "window", "show", run, "--call", "1"],
-        cwd=here,
-        env=clean_environment(),
-        capture_output=True,
-        check=True,
-    )
+    assert main(["window", "show", run, "--call", "1"]) == 0
     provider: Any = desk.provider
-    header, _, sent = done.stdout.partition(b"\n\n")
+    header, _, sent = capfdbinary.readouterr().out.partition(b"\n\n")
     assert sent == render(provider.requests[0]).as_text().encode() + b"\n"
     assert header.startswith(b"call 1  one  test.first  answered by scripted  ")
     assert b"role    stable  ours  any" in header
-
-
-def test_the_overview_names_blocks_and_no_text(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, run = walked(here)
     assert main(["window", "show", run]) == 0
-    text = capsys.readouterr().out
+    text = capfdbinary.readouterr().out.decode()
     assert "call 1  one  test.first" in text
     assert "call 2  two  test.second" in text
     assert "the source text" not in text
@@ -124,15 +121,7 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
         window = Window(FIRST.prompt, (said, came), (Dropped("log", 900, "over the limit"),))
         return (await put(stage, Request(FIRST.name, window), FIRST)).text
 
-    async def walk() -> str:
-        session = Session.start(Options(), cwd=here, environ={})
-        async with session.open_store() as store:
-            chain = Chain((ScriptedProvider(lambda request: "yes"),))
-            async with session.open_run("test", {}, name="x", store=store, chain=chain) as run:
-                await run.stage("ask", ask, out=text_file("ask.md"), uses=[FIRST])
-                return run.id
-
-    run = asyncio.run(walk())
+    run = asked(here, ask, ScriptedProvider(lambda request: "yes"), uses=[FIRST])
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
     assert "  left out: log (900 tokens), over the limit" in text
@@ -159,15 +148,11 @@ def test_what_changed_between_two_calls(here: Path, capsys: pytest.CaptureFixtur
     assert (same["same_blocks"], same["first_difference"], same["lines"]) == (2, None, [])
 
 
-@pytest.mark.parametrize("option", ["--call", "--diff"])
-@pytest.mark.parametrize("number", ["0", "3"])
-def test_a_call_that_is_not_there(option: str, number: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_call_that_is_not_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, run = walked(here)
-    assert main(["window", "show", run, option, number]) == 2
-    assert capsys.readouterr().err == f"transom: {option}: run {run} has no call {number}; it has calls 1 to 2\n"
-
-
-def test_a_run_that_asked_nobody(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, number in (("--call", "0"), ("--diff", "3")):
+        assert main(["window", "show", run, option, number]) == 2
+        assert capsys.readouterr().err == f"transom: {option}: run {run} has no call {number}; it has calls 1 to 2\n"
     run = asyncio.run(opened(here, {}))
     assert main(["window", "show", run]) == 0
     assert capsys.readouterr().out == "no model was asked in this run\n"
@@ -191,15 +176,7 @@ def conversed(here: Path) -> str:
     def answer(request: Request) -> Reply:
         return Reply((Text("yes"),), usage=Usage(1_000, 10, 400 if request.window.turns else 0))
 
-    async def walk() -> str:
-        session = Session.start(Options(), cwd=here, environ={})
-        async with session.open_store() as store:
-            chain = Chain((ScriptedProvider(answer, name="anthropic:claude-sonnet-5"),))
-            async with session.open_run("talk", {}, name="t", store=store, chain=chain) as run:
-                await run.stage("s", talk, out=text_file("s.md"), uses=[role])
-                return run.id
-
-    return asyncio.run(walk())
+    return asked(here, talk, ScriptedProvider(answer, name="anthropic:claude-sonnet-5"), uses=[role])
 
 
 def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,20 +201,14 @@ def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytes
     assert list(shares) == list(SHARES)
     assert shares["conversation"][0] > 0 == shares["playbook"][0]
     assert {one["name"]: one["share"] for one in calls[0]["blocks"]}["log"] == "working_space"
-
-
-def test_what_changed_since_an_earlier_call(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = conversed(here)
     assert main(["window", "show", run, "--diff", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:4] == [
+    assert capsys.readouterr().out.splitlines()[1:4] == [
         "changed: block config, block log",
         "turns: 2 the same, 2 more",
         "a cache is of use up to block config, which is another one now",
     ]
     changes = windows(capsys, run, "--diff", "2", "--call", "3")["diff"]["changes"]
-    assert changes["changed"] == ["block config", "block log"]
-    assert changes["broke"] == {"name": "block config", "how": "changed"}
+    assert (changes["changed"], changes["broke"]["name"]) == (["block config", "block log"], "block config")
 
 
 def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,7 @@ def test_what_waits_is_listed_answered_by_sheet_and_gone(
     rows = load_yaml(sheet).data
     assert isinstance(rows, list) and isinstance(rows[0], dict)
     sheet.write_text(dump_yaml([{**rows[0], "answer": 2, "by": "Ada"}]))
-    assert shown(capsys, "answer", "--file", "answers.yaml").startswith("2 Which feature is meant?; ")
+    assert shown(capsys, "answer", "--file", "answers.yaml").startswith("Which feature is meant? Search; ")
     assert shown(capsys, "waiting") == "nothing waits for a person\n"
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Search", "Ada")
 
@@ -134,5 +134,5 @@ def test_the_command_that_is_shown_answers(
     run = caught.value.run_id
     assert "waits for: Which feature is meant?" in shown(capsys, "runs", "show", run)
     assert "Checkout | Search" in shown(capsys, "waiting")
-    assert shown(capsys, "answer", run, "--choose", "1").startswith("1 Which feature is meant?; ")
+    assert shown(capsys, "answer", run, "--choose", "1").startswith("Which feature is meant? Checkout; ")
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Checkout")

@@ -20,8 +20,7 @@ from typing import Annotated, Any
 import typer
 
 from transom import __version__
-from transom.cli.command import root
-from transom.cli.history import nearest
+from transom.cli.command import nearest, root
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
@@ -88,7 +87,7 @@ def _refuse_undecodable(argv: list[str]) -> None:
 @cache
 def build_app() -> Any:
     """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import answering, demo, doctor, runs, serve, trace, window  # noqa: F401
+    from transom.cli import demo, doctor, runs, serve, trace, waiting, window  # noqa: F401
 
     root.callback()(_root)
     for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):

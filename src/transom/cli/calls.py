@@ -7,6 +7,7 @@ from typing import Any
 
 from transom.cli.history import RunView
 from transom.context import TokenCorrection
+from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, Seen
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
@@ -47,6 +48,37 @@ class Call:
     def tokens(self, piece: Piece) -> int:
         """The estimate of a part of the window."""
         return self.correction.tokens(piece_size(piece))
+
+    def to_json(self) -> dict[str, Any]:
+        reply, document = self.reply, self.document
+        given = {block["name"] for block in (*document["blocks"], *document["dropped"])}
+        return {
+            "call": self.number,
+            **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
+            "by": reply["reply"]["by"],
+            "usage": reply["reply"]["usage"],
+            "status": reply.get("status", "whole"),
+            "blocks": [
+                {
+                    "name": block.name,
+                    "tier": str(block.tier),
+                    "trust": block.trust,
+                    "egress": block.egress,
+                    "share": share_of(block),
+                    "tokens": self.tokens(block),
+                }
+                for block in self.request.window.blocks
+            ],
+            "may_also_see": sorted(set(reply.get("sees", ())) - given),
+            "tools": [tool.name for tool in self.request.tools],
+            "turns": document["turns"],
+            "dropped": document["dropped"],
+            "shares": [
+                {"name": name, "used": used, "limit": limit} for name, (used, limit) in reply.get("shares", {}).items()
+            ],
+            "cache": self.seen.to_json(),
+            "rendered": self.text,
+        }
 
 
 def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:

@@ -8,48 +8,77 @@ import re
 import shutil
 import tarfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from transom.checklist.run import APPROVAL
-from transom.cli.history import RunView, all_runs, view
-from transom.cli.runs import Wish
+from transom.cli.history import RunView
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy
-from transom.runs import trace_id, write_file
+from transom.runs import Workspace, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
 from transom.runs.run import RUNS
+from transom.runs.windows import blobs_of
 from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-async def clean(session: Session, store: SqliteStore, wish: Wish, oldest: datetime) -> list[dict[str, Any]]:
-    """Remove runs: their files, traces, journals, and the windows that no other run has.
+@dataclass(frozen=True)
+class Cleaning:
+    """What goes and what stays.
 
-    What was heard of after `oldest` stays. Returns one row a run: what went, its size, its archive; or why it stays.
+    Attributes:
+        oldest: what was heard of later stays.
+        keep_successful: so does what came to its end,
+        keep_waiting: and what waits for a person.
+        archive: what goes is packed first.
+        dry_run: nothing goes.
     """
-    rows = []
-    for one in [view(session, store, row) for row in all_runs(store)]:
-        folder = session.workspace.run_folder(one.row.name, one.row.id)
+
+    session: Session
+    oldest: datetime
+    keep_successful: bool
+    keep_waiting: bool
+    archive: bool
+    dry_run: bool
+
+    async def clean(self, store: SqliteStore, one: RunView) -> dict[str, Any]:
+        """Remove a run: its files, trace, journal, and the windows that no other run has.
+
+        Returns what went, its size, its archive; or why it stays.
+        """
+        workspace = self.session.workspace
+        folder = workspace.run_folder(one.row.name, one.row.id)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
-        row |= {"kept": _why_it_stays(one, folder, wish, oldest), "archive": None}
-        rows.append(row)
-        if row["kept"] is not None or wish.dry_run:
-            continue
-        try:
-            lock = RunLock(session.workspace.state_dir / "locks", one.row.id)
-        except RunBusy as error:
-            row["kept"] = error.what
-            continue
-        try:
-            row["archive"] = await _remove(session, store, one, folder, archive=wish.archive)
-        finally:
-            lock.release()
-    return rows
+        row |= {"kept": self._why_it_stays(one, folder), "archive": None}
+        if row["kept"] is None and not self.dry_run:
+            try:
+                lock = RunLock(workspace.state_dir / "locks", one.row.id)
+            except RunBusy as error:
+                return row | {"kept": error.what}
+            try:
+                row["archive"] = await _remove(workspace, store, one, folder, archive=self.archive)
+            finally:
+                lock.release()
+        return row
+
+    def _why_it_stays(self, one: RunView, folder: Path) -> str | None:
+        if one.status == "running":
+            return "it is running"
+        if _last(one) > self.oldest:
+            return "it is younger"
+        if self.keep_successful and one.status in SUCCESSES:
+            return "it came to its end"
+        if self.keep_waiting and one.status == "paused":
+            return "it waits for a person; name an age with --older-than"
+        if next(folder.rglob(APPROVAL), None):
+            return "somebody approved its checker"
+        return None
 
 
 def age(text: str, option: str = "--older-than") -> timedelta:
@@ -60,20 +89,6 @@ def age(text: str, option: str = "--older-than") -> timedelta:
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def _why_it_stays(one: RunView, folder: Path, wish: Wish, oldest: datetime) -> str | None:
-    if one.status == "running":
-        return "it is running"
-    if _last(one) > oldest:
-        return "it is younger"
-    if wish.keep_successful and one.status in SUCCESSES:
-        return "it came to its end"
-    if one.status == "paused" and wish.older_than is None:
-        return "it waits for a person; name an age with --older-than"
-    if next(folder.rglob(APPROVAL), None):
-        return "somebody approved its checker"
-    return None
-
-
 def _last(one: RunView) -> datetime:
     """When it was last heard of; a run that was killed before its first record has its beginning in its id."""
     if one.records:
@@ -81,10 +96,10 @@ def _last(one: RunView) -> datetime:
     return datetime.strptime(one.row.id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
 
 
-async def _remove(session: Session, store: SqliteStore, one: RunView, folder: Path, *, archive: bool) -> str | None:
+async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder: Path, *, archive: bool) -> str | None:
     """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns the archive's path."""
-    trace = session.workspace.traces / f"{trace_id(one.row.id)}.jsonl"
-    target = session.workspace.root / "archive" / f"{one.row.id}.tar.gz"
+    trace = workspace.traces / f"{trace_id(one.row.id)}.jsonl"
+    target = workspace.root / "archive" / f"{one.row.id}.tar.gz"
     if archive:
         write_file(target, _packed(store, one, folder, trace))
     try:
@@ -93,18 +108,16 @@ async def _remove(session: Session, store: SqliteStore, one: RunView, folder: Pa
         trace.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot be removed: {error.strerror}", where=str(error.filename or folder)) from error
-    documents: dict[str, Any] = dict(store.items(RUNS))
-    others = (f"run/{other['id']}" for other in documents.values() if other["id"] != one.row.id)
-    shared = {blob for stream in others for blob in _blobs(store.read(stream))}
+    ids: dict[str, str] = {key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()}
+    others = [run for run in ids.values() if run != one.row.id]
+    shared = {blob for run in others for blob in _blobs(store.read(f"run/{run}"))}
     await store.forget(f"run/{one.row.id}", sorted(set(_blobs(one.records)) - shared))
-    for key in [key for key, other in documents.items() if other["id"] == one.row.id]:
+    for key in [key for key, run in ids.items() if run == one.row.id]:
         await store.delete(RUNS, key)
     return str(target) if archive else None
 
 
 def _blobs(records: list[Any]) -> Iterator[str]:
-    from transom.runs.windows import blobs_of
-
     for record in records:
         yield from blobs_of(record.kind, record.data)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperGroup
 
-from transom.cli.history import nearest
 from transom.cli.session import Options, Session
 from transom.errors import InputError
 
@@ -41,6 +40,13 @@ _ALIASES = {
 """What people type for commands that are called otherwise here."""
 
 
+def nearest(name: str, known: Sequence[str]) -> str:
+    """The one of `known`, which is not empty, that is most like `name`."""
+    from rapidfuzz import fuzz, process
+
+    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
+
+
 class Group(TyperGroup):
     """A group of commands that names the nearest one when it is given a name that it does not have."""
 
@@ -57,7 +63,10 @@ class Group(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
-            meant = (ctx.parent is None and _ALIASES.get(args[0])) or nearest(args[0], list(self.commands))
+            meant = _ALIASES.get(args[0], "")
+            if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
+                meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
+            meant = meant or nearest(args[0], list(self.commands))
             hint = f"did you mean {meant}? see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
@@ -83,7 +92,10 @@ class Among:
         self.names = names
 
 
-_COMMANDS: dict[str, tuple[Callable[..., Any], list[inspect.Parameter]]] = {}
+_Slot = tuple[str, type | None, list[inspect.Parameter]]
+"""A parameter of a command's function: its name, the dataclass that it gathers, and what typer is to see."""
+
+_COMMANDS: dict[str, tuple[Callable[..., Any], list[_Slot]]] = {}
 """All commands, by what a person types: what does the work, and what it is given beside the session."""
 
 
@@ -103,15 +115,19 @@ def command(
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = _parameters(function)[1:]
+        hints = get_type_hints(function, include_extras=True)
+        parameters = [*inspect.signature(function).parameters.values()][1:]
+        own = [_slot(one.replace(annotation=hints[one.name])) for one in parameters]
         path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
         _COMMANDS[path] = function, own
+        names = [one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL]
+        common = _slot(_keyword("common", Annotated[Options, Among(*names)]))
 
         def start(context: typer.Context, **given: Any) -> int:
             from pydantic_core import to_jsonable_python
 
             session = Session.start(_gather([common], given)["common"])
-            session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _spread(own)}))
+            session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
             if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
                 context.obj.append(session)
             values = _gather(own, given)
@@ -119,13 +135,11 @@ def command(
                 return session.execute(lambda: function(session, **values))
             return int(function(session, **values))
 
-        names = [one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL]
-        common = _parameter("common", Annotated[Options, Among(*names)])
-        parameters = [_parameter("context", typer.Context), *_spread(own), *_spread([common])]
+        shown = [_keyword("context", typer.Context), *_options([*own, common])]
         start.__doc__ = function.__doc__
         # typer reads both of these; mypy knows only the second.
-        start.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # as said
-        start.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        start.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # as said
+        start.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
         app.command(name, epilog=f"Example: {example}", context_settings=HELP_NAMES)(start)
         return function
 
@@ -151,44 +165,24 @@ def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
-    given = {one.name: one.default for one in _spread(own)}
-    for one in _spread(own):
+    given = {one.name: one.default for one in _options(own)}
+    for one in _options(own):
         if one.name in kept:
             given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(kept[one.name])
     return _gather(own, given)
 
 
-def _parameter(name: str, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
+def _keyword(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Its parameters as keywords, with annotations that are types and not text."""
-    hints = get_type_hints(function, include_extras=True)
-    return [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-        for name, parameter in inspect.signature(function).parameters.items()
-    ]
-
-
-def _gathered(parameter: inspect.Parameter) -> tuple[type, tuple[str, ...]] | None:
-    """The dataclass and the fields that a parameter stands for."""
+def _slot(parameter: inspect.Parameter) -> _Slot:
     shape, *marks = get_args(parameter.annotation) or (parameter.annotation,)
     if not is_dataclass(shape):
-        return None
-    chosen = next((mark.names for mark in marks if isinstance(mark, Among)), None)
-    return shape, chosen or tuple(one.name for one in fields(shape))  # type: ignore[return-value]  # a class, no object
-
-
-def _spread(parameters: list[inspect.Parameter]) -> Iterator[inspect.Parameter]:
-    """Each parameter as typer is to see it: a gathering one is as many as it has fields."""
-    for parameter in parameters:
-        if gathered := _gathered(parameter):
-            shape, names = gathered
-            options = _options_of(shape)
-            yield from (options[name] for name in names)
-        else:
-            yield parameter
+        return parameter.name, None, [_keyword(parameter.name, parameter.annotation, parameter.default)]
+    options = _options_of(cast("type", shape))
+    chosen = next((mark.names for mark in marks if isinstance(mark, Among)), (*options,))
+    return parameter.name, cast("type", shape), [options[name] for name in chosen]
 
 
 @cache
@@ -200,19 +194,21 @@ def _options_of(shape: type) -> dict[str, inspect.Parameter]:
         if get_origin(kind) is tuple:
             kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
         annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
-        found[one.name] = _parameter(one.name, annotation).replace(default=one.default)
+        found[one.name] = _keyword(one.name, annotation, one.default)
     return found
 
 
-def _gather(parameters: list[inspect.Parameter], given: dict[str, Any]) -> dict[str, Any]:
-    """The inverse of `_spread` for the values: what the function's own parameters get."""
-    kept = {}
-    for parameter in parameters:
-        gathered = _gathered(parameter)
-        if gathered is None:
-            kept[parameter.name] = given[parameter.name]
-            continue
-        shape, names = gathered
-        values = {name: tuple(given[name]) if isinstance(given[name], list) else given[name] for name in names}
-        kept[parameter.name] = shape(**values)
-    return kept
+def _options(slots: list[_Slot]) -> list[inspect.Parameter]:
+    return [one for _, _, options in slots for one in options]
+
+
+def _gather(slots: list[_Slot], given: dict[str, Any]) -> dict[str, Any]:
+    """What the function's own parameters get."""
+    values = {}
+    for name, shape, options in slots:
+        taken = {one.name: given[one.name] for one in options}
+        if shape is None:
+            values[name] = taken[name]
+        else:
+            values[name] = shape(**{key: tuple(one) if isinstance(one, list) else one for key, one in taken.items()})
+    return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,18 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import transom
-from transom.cli import investigate, story, study
+from transom.cli import investigate, story, study, trace, window
 from transom.cli.command import command, root
-from transom.cli.output import print_json, print_text, say, style
+from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
-from transom.errors import InputError, SandboxUnavailable, SettingsError, TransomError
+from transom.errors import InputError, RunError, SandboxUnavailable, SettingsError, TransomError
 
 if TYPE_CHECKING:
     from transom.checklist.run import Verdict
+    from transom.llm import Chain, Request
 
 _SHOWN = "VER-02"
 _PARSER_CALL = 6  # after the five rounds of the specification
-_COLOURS = {"PASS": "green", "FAIL": "red", "ERROR": "red"}
 
 
 @command(root, "demo", example="transom demo")
@@ -83,21 +84,18 @@ async def _checklist(session: Session, examples: Path) -> Any:
 
 async def _show(session: Session, verdicts: list[Verdict]) -> None:
     from transom.checklist.run import text_report
-    from transom.cli.trace import show
-    from transom.cli.window import show_blocks
 
     print_text("", style("Checklist: what came out", "bold"))
     for verdict in verdicts:
         counts = f"{len(verdict.found_items)} found, {len(verdict.missing_items)} missing, {len(verdict.waived)} waived"
-        status = style(f"{verdict.status:<5}", _COLOURS.get(verdict.status, "yellow"))
-        print_text(f"  {status} {verdict.item_id:<14} {counts}")
+        print_text(f"  {style_status(f'{verdict.status:<5}')} {verdict.item_id:<14} {counts}")
     shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
     run_id = shown.run_id or ""
     print_text("", style(f"One verdict ({shown.item_id})", "bold"), *text_report(shown).rstrip("\n").split("\n"))
     print_text("", style("One window: what the role that writes the parser saw", "bold"))
-    await show_blocks(session, run_id, _PARSER_CALL)
+    await window.show_blocks(session, run_id, _PARSER_CALL)
     print_text("", style("One trace: what happened when", "bold"))
-    await show(session, run_id)
+    await trace.show(session, run_id)
     where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
     print_text(
         "",
@@ -106,11 +104,82 @@ async def _show(session: Session, verdicts: list[Verdict]) -> None:
     )
 
 
-async def _learning(session: Session, examples: Path) -> Any:
-    """Two builds: what the first one got wrong, the second one is shown and names."""
-    from transom.cli.demo_learning import show_learning
+async def _learning(session: Session, examples: Path) -> dict[str, Any]:
+    """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
 
-    return await show_learning(session, examples / "learning")
+    Returns the insight's id, its standing after each step, and what happened to it.
+    """
+    from transom.cli.check_words import give_word, lines_of
+    from transom.cli.checking import LEARNED
+    from transom.cli.insights import lines_of_insight, opened
+
+    folder, examples = session.workspace_root / "learning", examples / "learning"
+    shutil.rmtree(folder, ignore_errors=True)
+    settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
+    session = replace(session, settings=settings, chains=[])
+    lines = print_text if session.format != "json" else (lambda *_: None)
+    standings: list[float] = []
+
+    def note() -> str:
+        with opened(session, LEARNED) as playbook:
+            one = next(iter(playbook.items.values()))
+        standings.append(round(one.lower_bound, 2))
+        return f"    {one.id} stands at {standings[-1]}"
+
+    await _build(session, examples, "POWER-01")
+    lines("  POWER-01: the parser's first draft fails a gate and is mended. That is learned:", note())
+    run, passed = await _build(session, examples, "POWER-02")
+    lines("", f"  POWER-02: the parser is shown it and names it; its first draft passes. Run {run}:")
+    if session.format != "json":
+        await window.show_blocks(session, run, 1)
+    lines(note())
+    word = await give_word(session, run, "POWER-02", "Ann Lee", confirmed=True)
+    lines("", *(f"  {line}" for line in lines_of(word)), note())
+    with opened(session, LEARNED) as playbook:
+        one = next(iter(playbook.items.values()))
+        events = playbook.events(one.id)
+    here = f"--workspace {os.path.relpath(folder, session.cwd)}"
+    lines("", style(f"transom playbook show {one.id} {here}", "bold"), *lines_of_insight(one, events))
+    history = [event.kind for event in events]
+    return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
+
+
+async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
+    """Build a checker and run it; the id of the run, and the verdict's status."""
+    from transom.checklist.build.flow import BuiltChecker
+    from transom.checklist.item import load_item
+    from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
+    from transom.cli.checking import LEARNED
+    from transom.cli.insights import opened
+    from transom.cli.options import manner_of
+    from transom.cli.told import Options
+
+    item, options = load_item(examples / f"{item_id}.yaml"), Options()
+    spec = (examples / "ItemSpec.md").read_text("utf-8")
+    spec = spec.replace("{item}", item_id).replace("{description}", item.description)
+    async with session.open_store() as store:
+        chain = _chain(examples / "replies")
+        async with session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run:
+            with opened(session, LEARNED, making=True) as playbook:
+                manner = manner_of(session, options, playbook=playbook)
+                built = await checker_of(run, spec, item, Places(), manner, folder=None)
+            if not (isinstance(built, BuiltChecker) and built.done):
+                raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
+            verdict = await verdict_of(run, open_checker(built.folder), item, Places(), manner)
+            await run.finish(verdict.status)
+    return run.id, verdict.status
+
+
+def _chain(replies: Path) -> Chain:
+    """Answers each role with the reply that is recorded for it; there is another one for who is shown an insight."""
+    from transom.llm import Chain, ScriptedProvider
+
+    def answer(request: Request) -> str:
+        informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
+        shown = request.window.text("playbook") and informed.is_file()
+        return (informed if shown else usual).read_text("utf-8")
+
+    return Chain((ScriptedProvider(answer, name="recorded"),))
 
 
 _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {

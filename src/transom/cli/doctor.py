@@ -16,7 +16,7 @@ from transom.cli.output import plain, style, table
 from transom.cli.session import Session
 from transom.errors import InputError, install_hint
 
-_PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz", "pyseccomp")
+_PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz")
 _TOOLS = {
     "git": "stories: worktrees, commits, merges",
     "bwrap": "the sandbox's highest level",
@@ -24,8 +24,6 @@ _TOOLS = {
     "yosys": "makes example netlists",
     "sta": "makes example timing logs",
 }
-
-
 _EXTRAS = {
     "anthropic": ("anthropic",),
     "openai": ("openai",),
@@ -60,62 +58,59 @@ def doctor(
         from transom.cli.trying import try_provider
 
         return try_provider(session, provider)
-    providers = _providers(session)
+    knowledge = _knowledge(session)
+    providers = _providers(session, knowledge)
     if provider is not None:
         return _one_provider(session, provider, providers)
+    settings = session.settings
     document: dict[str, Any] = {
         "schema": "transom.doctor/1",
         "versions": _versions(),
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
-        "settings": _settings(session),
+        "settings": {
+            "file": str(settings.file) if settings.file else None,
+            "set": settings.origins,
+            "model": settings.model,
+            "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
+        },
         "providers": providers,
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
-        "extras": _extras(),
-        "knowledge": _knowledge(session),
+        "extras": [_extra(*one) for one in _EXTRAS.items()],
+        "knowledge": knowledge,
     }
     return session.report(document, *_lines(document), code=0 if document["sandbox"]["usable"] else 1)
 
 
-def _one_provider(session: Session, name: str, providers: list[dict[str, Any]]) -> int:
-    from transom.cli.providers import known_providers
-    from transom.llm.naming import Surroundings, named_provider, unknown_provider
+def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> int:
+    from transom.cli.providers import checklist_rules
+    from transom.llm.naming import Surroundings, named_provider
 
-    around = Surroundings(session.cwd, session.settings, where="--provider")
-    kind, _, path = name.partition(":")
-    found = next((one for one in providers if one["name"] == name), None)
-    if found is None and not path:
-        raise unknown_provider(name, known_providers(around), "--provider")
+    found = next((one for one in rows if one["name"] == name), None)
     if found is None:
-        named_provider(name, around)  # which makes it, and says what is wrong with it
-        says = "can be read, and answers what was recorded" if kind == "replay" else "is a provider of your own"
+        own = {"rules": lambda: checklist_rules(session.settings)}
+        named_provider(
+            name, Surroundings(session.cwd, session.settings, where="--provider", own=own)
+        )  # or says why not
+        replay = name.startswith("replay:")
+        says = "can be read, and answers what was recorded" if replay else "is a provider of your own"
         found = {"name": name, "answers": True, "says": says}
     document, line = {"schema": "transom.provider/1", **found}, f"{found['name']}: {found['says']}"
     return session.report(document, line, code=0 if found["answers"] else 1)
 
 
-def _versions() -> dict[str, str | None]:
-    from importlib import metadata
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
 
-    found: dict[str, str | None] = {"transom": __version__, "python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found | {"system": platform.platform()}
+    packages = {name: version(name) for name in _PACKAGES}
+    return {"transom": __version__, "python": platform.python_version(), **packages, "system": platform.platform()}
 
 
-def _extras() -> list[dict[str, Any]]:
-    """The optional dependencies by extra, with what is missing of each."""
-    return [
-        {
-            "name": name,
-            "missing": [module for module in modules if find_spec(module) is None],
-            "install": "make embeddings" if name == "embeddings" else install_hint(name),
-        }
-        for name, modules in _EXTRAS.items()
-    ]
+def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
+    """An optional dependency: what is missing of it, and the command that installs it."""
+    missing = [module for module in modules if find_spec(module) is None]
+    install = "make embeddings" if name == "embeddings" else install_hint(name)
+    return {"name": name, "missing": missing, "install": install if missing else None}
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
@@ -136,45 +131,34 @@ def _workspace(session: Session) -> dict[str, Any]:
     from transom.store import filesystem_of, is_network
 
     root = session.workspace_root.absolute()
-    exists = root.is_dir()
-    found = {
+    exists, network = root.is_dir(), is_network(root)
+    note = "a database does not work on a network file system; it is kept on a local disk (state_dir)"
+    return {
         "path": str(root),
         "exists": exists,
         "filesystem": filesystem_of(root) or None,
-        "network": is_network(root),
+        "network": network,
         "database": str(session.workspace.database) if exists else None,
-    }
-    why = "a database does not work on a network file system; it is kept on a local disk (state_dir)"
-    return found | ({"note": why} if found["network"] else {})
-
-
-def _settings(session: Session) -> dict[str, Any]:
-    settings = session.settings
-    return {
-        "file": str(settings.file) if settings.file else None,
-        "set": settings.origins,
-        "model": settings.model,
-        "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
+        **({"note": note} if network else {}),
     }
 
 
-def _providers(session: Session) -> list[dict[str, Any]]:
+def _providers(session: Session, knowledge: dict[str, Any]) -> list[dict[str, Any]]:
     from transom.cli.trying import hosted_rows
 
-    knowledge = _knowledge(session)
-    rules_work = knowledge["error"] is None
-    says = "answers, no model and no network needed" if rules_work else knowledge["error"]
+    wrong = knowledge["error"]
+    rules = {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"}
     replay = {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"}
-    return [{"name": "rules", "answers": rules_work, "says": says}, replay, *hosted_rows(session)]
+    return [rules, replay, *hosted_rows(session)]
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.cli.providers import knowledge_domains
+    from transom.checklist.rules import load_knowledge
 
-    folders = [str(folder) for folder in session.settings.paths.knowledge_dirs]
-    found: dict[str, Any] = {"dirs": folders, "domains": [], "error": None}
+    folders = session.settings.paths.knowledge_dirs
+    found: dict[str, Any] = {"dirs": [*map(str, folders)], "domains": [], "error": None}
     try:
-        found["domains"] = knowledge_domains(session.settings)
+        found["domains"] = [one.domain for one in load_knowledge(folders).domains]
     except InputError as error:
         found["error"] = str(error)
     return found
@@ -182,8 +166,7 @@ def _knowledge(session: Session) -> dict[str, Any]:
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
     """Each section: a mapping as names and values, a list as a table."""
-    extras = [{**one, "install": one["install"] if one["missing"] else None} for one in document["extras"]]
-    for title, section in {**document, "extras": extras}.items():
+    for title, section in document.items():
         if title != "schema":
             yield style(title, "bold")
             rows = section.items() if isinstance(section, dict) else [one.values() for one in section]

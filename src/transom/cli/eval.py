@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.output import counted, reports_in, style, table
+from transom.cli.output import counted, reports_in, style, style_status, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -23,62 +24,72 @@ if TYPE_CHECKING:
 
 eval_app = group("eval", "Scenario suites: how well a product answers.")
 
-_COLOURS = {"pass": "green", "fail": "red", "error": "red"}
 _SHOWN = 3
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """What `eval run` takes beside the common options."""
+
+    epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="How often each scenario runs.")] = None
+    only: Annotated[tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")] = ()
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")] = 1
+    judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
+    baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None
+    save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None
+    reports: Annotated[
+        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
+    ] = ()
+    started: Annotated[str, typer.Option(hidden=True)] = ""
 
 
 @command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
 async def run(
     session: Session,
     suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")],
-    epochs: Annotated[int | None, typer.Option(min=1, help="How often each scenario runs.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="ID|TAG", help="Only these scenarios.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many epochs run at once.")] = 1,
-    judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None,
-    baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None,
-    save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None,
-    reports: Annotated[
-        list[str] | None, typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
-    ] = None,
-    started: Annotated[str, typer.Option(hidden=True)] = "",
+    options: EvalOptions,
 ) -> int:
     """Run a suite's scenarios, score them, compare with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
     """
-    from transom import __version__
     from transom.canonical import pretty_json
-    from transom.cli.providers import build_chain
-    from transom.evals import Fingerprint, compare, load_suite, run_suite
-    from transom.evals.history import find_evaluation, newest_baseline, remember
-    from transom.llm.naming import Surroundings
+    from transom.evals import load_suite
     from transom.runs import write_file
 
-    wanted = reports_in(reports or [], ("json", "junit"))
-    started = started or datetime.now(UTC).isoformat()
-    session.settle(started=started)  # resumed, it is the same evaluation
-    chosen = load_suite(suite.absolute()).only(only or [])
+    wanted = reports_in(options.reports, ("json", "junit"))
+    options = replace(options, started=options.started or datetime.now(UTC).isoformat())
+    session.settle(started=options.started)  # resumed, it is the same evaluation
+    chosen = load_suite(suite.absolute()).only(options.only)
+    if any(one.rubric for one in chosen.scenarios) and not options.judge:
+        session.progress("rubrics are not marked; --judge says by whom")
     async with session.open_store() as store:
-        runner, chain, prompts = _product(session, store, chosen)
-        known = find_evaluation(store, baseline, chosen.name) if baseline else newest_baseline(store, chosen.name)
-        fingerprint = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
-        around = Surroundings(session.cwd, session.settings, session.base_url, store)
-        asked = build_chain(judge, around) if judge else chain
-        if any(one.rubric for one in chosen.scenarios) and not judge:
-            session.progress("rubrics are not marked; --judge says by whom")
-        inputs: dict[str, Json] = {"suite": str(suite.absolute()), "started": started}
-        name, kept = f"eval-{chosen.name}", session.entry
-        async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=kept) as opened:
-            judged = bool(judge)
-            made = await run_suite(opened, chosen, runner, fingerprint, epochs=epochs, jobs=jobs, judged=judged)
-            if known:
-                made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})
-            await remember(store, made, save)
-            await opened.finish("passed" if made.exit_code == 0 else "failed")
+        made = await _evaluated(session, store, chosen, options)
     for kind, path in wanted:
         data = _junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace")
         write_file(path, data)
     return session.report(made, *_lines(made), code=made.exit_code)
+
+
+async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options: EvalOptions) -> Evaluation:
+    """The suite run, compared with its baseline, and kept."""
+    from transom import __version__
+    from transom.evals import Fingerprint, compare, run_suite
+    from transom.evals.history import find_evaluation, newest_baseline, remember
+
+    named, judge = options.baseline, options.judge
+    known = find_evaluation(store, named, suite.name) if named else newest_baseline(store, suite.name)
+    runner, chain, prompts = _product(session, store, suite)
+    by = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
+    inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
+    name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
+    async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=session.entry) as run:
+        made = await run_suite(run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge))
+        if known:
+            made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})
+        await remember(store, made, options.save)
+        await run.finish("passed" if made.exit_code == 0 else "failed")
+    return made
 
 
 def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
@@ -126,17 +137,21 @@ async def history(
     name = Path(suite).resolve().name
     async with session.open_store() as store:
         found = kept.history(store, name)
-    told: list[dict[str, Any]] = []
-    rows: list[tuple[str, ...]] = []
-    for one, names in found:
-        by, summary = one.fingerprint, one.summary
-        told.append({"run_id": one.run_id, "baselines": names, "fingerprint": by, "summary": summary})
-        passed = f"{summary.passed} of {summary.total_scenarios}"
-        rows.append(
-            (one.run_id, f"{summary.pass_rate:.2f}", passed, by.model, by.prompts, by.transom, ", ".join(names))
+    told = [
+        {"run_id": one.run_id, "baselines": names, "fingerprint": one.fingerprint, "summary": one.summary}
+        for one, names in found
+    ]
+    rows = [
+        (
+            one.run_id,
+            f"{one.summary.pass_rate:.2f}",
+            f"{one.summary.passed} of {one.summary.total_scenarios}",
+            *(one.fingerprint.model, one.fingerprint.prompts, one.fingerprint.transom, ", ".join(names)),
         )
+        for one, names in found
+    ]
     head = ("RUN", "PASS RATE", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE")
-    lines = table(rows, head=head) if rows else [f"{name} was not evaluated in {session.workspace_root}"]
+    lines = table(rows, head=head) or [f"{name} was not evaluated in {session.workspace_root}"]
     return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
 
 
@@ -162,7 +177,7 @@ def _lines(made: Evaluation) -> Iterator[str]:
     for row in made.scenarios:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in row.scores.items() if value < 1)
         passed = f"{sum(row.passes)}/{row.epochs}" if row.epochs > 1 else ""
-        yield "  ".join(filter(None, (style(f"{row.status:5}", _COLOURS[row.status]), row.id, passed, scores)))
+        yield "  ".join(filter(None, (style_status(f"{row.status:5}"), row.id, passed, scores)))
         why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
         if row.abstains:
             yield f"         abstains, as foreseen: {row.abstains}"

@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from transom.canonical import digest
-from transom.cli.live import Live
+from transom.cli.output import Live
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.evals import Case, Used
+from transom.llm import Chain
 from transom.store import Store
 
 
-def apart(session: Session, case: Case) -> Session:
+def apart(session: Session, case: Case, chain: Chain) -> Session:
     """A session whose workspace is the case's own, so that no epoch is answered from another one's journal."""
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
-    own = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
-    return replace(session, settings=own, verbosity=-1, open_runs=[], chains=[], live=Live(), entry={})
+    settings = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
+    answers = case.chain(chain)
+    return replace(session, settings=settings, answers=answers, verbosity=-1, open_runs=[], live=Live(), entry={})
 
 
 def below(case: Case, key: str) -> Path:

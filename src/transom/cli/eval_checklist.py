@@ -20,7 +20,6 @@ from transom.config import Settings
 from transom.errors import InputError
 from transom.evals import Case, Evidence, Outcome, Runner, Used
 from transom.llm import Chain
-from transom.llm.naming import Surroundings
 
 
 def checklist_runner(session: Session, chain: Chain) -> Runner:
@@ -28,15 +27,12 @@ def checklist_runner(session: Session, chain: Chain) -> Runner:
 
     async def run(case: Case) -> Outcome:
         item, folders = below(case, "item"), _variables(case)
-        own = apart(session, case)
+        own = apart(session, case, chain)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
         async with own.open_store() as store:
-            around = Surroundings(own.cwd, own.settings, own.base_url, store)
-            own.chains.append((around, case.chain(chain)))
             answer = await answer_of(own, store, Options(item=item, variables=variables))
-            made = _outcome(
-                answer, used_by(records_of(store, [answer.run_id or ""], "model_reply")), [*folders.values()], case.data
-            )
+            used = used_by(records_of(store, [answer.run_id or ""], "model_reply"))
+        made = _outcome(answer, used, [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
     return run

@@ -54,9 +54,9 @@ def investigator_runner(session: Session, chain: Chain) -> Runner:
     """Investigates a scenario's question."""
 
     async def run(case: Case) -> Outcome:
-        asked, own = _asked(case), apart(session, case)
+        asked, own = _asked(case), apart(session, case, chain)
         async with opened_memory(own) as memory:
-            attempt = _Attempt(own, case, asked, case.chain(chain), case.memory(memory))
+            attempt = _Attempt(own, case, asked, case.memory(memory))
             for question in asked.before:
                 await attempt.investigate(question)
             result = await attempt.investigate(asked.question)
@@ -98,8 +98,8 @@ def _asked(case: Case) -> Asked:
 class _Attempt:
     """One epoch: its runs, and what a person was asked in them."""
 
-    def __init__(self, session: Session, case: Case, asked: Asked, chain: Chain, memory: Memory) -> None:
-        self._session, self._asked, self._chain, self._memory = session, asked, chain, memory
+    def __init__(self, session: Session, case: Case, asked: Asked, memory: Memory) -> None:
+        self._session, self._asked, self._memory = session, asked, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []
         beside = case.scenario.folder.resolve()
@@ -109,7 +109,7 @@ class _Attempt:
     @asynccontextmanager
     async def _opened(self, question: str) -> AsyncIterator[tuple[Run, Inquiry]]:
         inquiry = replace(inquiry_of(self._session, question, self._options), memory=self._memory)
-        async with opened_run(self._session, inquiry, self._options, self._chain) as run:
+        async with opened_run(self._session, inquiry, self._options) as run:
             self.runs[run.id] = None
             yield run, inquiry
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from transom.cli.command import can_resume
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -73,8 +74,6 @@ async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteSt
 
 def next_step(found: RunView) -> str:
     """What to do with a run so that it goes on, where nobody has to answer it first."""
-    from transom.cli.command import can_resume
-
     if can_resume(found.state.entry):
         return f"go on with: transom resume {found.row.id}"
     started = "the command" if found.state.entry else "the program"
@@ -127,13 +126,6 @@ def near(text: str, ids: Sequence[str]) -> list[str]:
 
     likeness = {one: max(fuzz.ratio(text, one), fuzz.ratio(text, one[: len(text)])) for one in ids}
     return [one for one in sorted(likeness, key=lambda one: -likeness[one]) if likeness[one] >= _LEAST][:3]
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The one of `known`, which is not empty, that is most like `name`."""
-    from rapidfuzz import fuzz, process
-
-    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
 
 
 def _has_process(session: Session, run_id: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,23 +40,30 @@ def opened(session: Session, scope: Scope | None = None, *, making: bool = False
         yield playbook
 
 
-def say_elsewhere(session: Session, playbook: Playbook) -> None:
-    """Tell a person where more insights lie than are seen from here."""
+@contextmanager
+def looked_at(session: Session, scope: Scope) -> Iterator[Playbook]:
+    """The playbook, to be printed; at the end a person is told where more insights lie than are seen from here."""
     from transom.learning.curator import elsewhere
 
-    for place, number in elsewhere(playbook).items() if session.format == "text" else ():
-        level, _, name = place.partition("/")
-        session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
+    with opened(session, scope) as playbook:
+        yield playbook
+        for place, number in elsewhere(playbook).items() if session.format == "text" else ():
+            level, _, name = place.partition("/")
+            session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
 
 
 def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
     """An insight and what happened to it, for people."""
     state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    figures = (
-        f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it; standing {one.lower_bound:.2f}"
-    )
+    outcomes = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
+    figures = f"{outcomes}; standing {one.lower_bound:.2f}"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
     return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
+
+
+def figures_of(session: Session, figures: Mapping[str, Any]) -> int:
+    """Print figures by their names; returns the exit code."""
+    return session.report(figures, *table([(name.replace("_", " "), plain(value)) for name, value in figures.items()]))
 
 
 def document_of(one: Insight) -> dict[str, Any]:
@@ -70,8 +77,8 @@ def document_of(one: Insight) -> dict[str, Any]:
 def print_list(session: Session, found: list[Insight]) -> int:
     """Print some insights; returns the exit code."""
     document = {"schema": "transom.playbook/1", "items": [document_of(one) for one in found]}
-    lines = table(rows_of(found), head=("ID", "STANDING", "NET", "INSIGHT")) if found else ["no insights"]
-    return session.report(document, *lines)
+    lines = table(rows_of(found), head=("ID", "STANDING", "NET", "INSIGHT"))
+    return session.report(document, *lines or ["no insights"])
 
 
 def rows_of(found: Iterable[Insight]) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.command import command, given_in, root
-from transom.cli.output import print_text, reports_in, say, style
+from transom.cli.output import print_text, reports_in, say, style_status
 from transom.cli.session import Session
 from transom.cli.told import day_of
 from transom.errors import InputError, Paused
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
-_COLOURS = {"READY": "green", "NOT_READY": "red"}
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,7 @@ async def investigate(
     for kind, path in reports:
         write_file(path, FORMATS[kind](result).encode("utf-8", "replace"))
         session.progress(f"written: {path}")
-    head = style(result.verdict, _COLOURS.get(result.verdict, "yellow"))
-    lines = text_report(result).rstrip("\n").replace(result.verdict, head, 1).split("\n")
+    lines = text_report(result).rstrip("\n").replace(result.verdict, style_status(result.verdict), 1).split("\n")
     session.report(result, *lines)
     if waits is not None:
         say(f"transom: {waits.hint}; say who and why by --by NAME --reason TEXT; then: transom resume {run.id}")
@@ -142,30 +140,23 @@ async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOpti
 
 
 @asynccontextmanager
-async def opened_run(
-    session: Session, inquiry: Inquiry, options: InvestigateOptions, chain: Chain | None = None
-) -> AsyncIterator[Run]:
-    """The run of an inquiry, fresh or resumed; without a chain who answers stands in the `model` setting."""
+async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Run]:
+    """The run of an inquiry, fresh or resumed."""
     data, target = str(inquiry.data.root), inquiry.target
     inputs: dict[str, Json] = {"question": inquiry.question, "data": data, "target": target, "jira": options.jira}
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
-        chain = chain or chain_of(session, store)
+        chain = chain_of(session, store)
         async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=session.entry) as run:
             yield run
 
 
 def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
-    """Who answers, from the `model` setting; `rules` are the investigator's own, `more` makes further ones."""
+    """Who answers; `rules` are the investigator's own, `more` makes further ones."""
     from transom.investigator.rules import investigator_rules
-    from transom.llm.naming import Surroundings, named_chain
 
-    own = {"rules": investigator_rules, **more}
-    around = Surroundings(session.cwd, session.settings, session.base_url, store, own=own)
-    chain = named_chain(session.settings.model, around)
-    session.chains.append((around, chain))
-    return chain
+    return session.chain(store, own={"rules": investigator_rules, **more})
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:
@@ -200,7 +191,7 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
             one, _ = await answered(run, inquiry)
         found.append(one)
         unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
-        head = style(f"{one.verdict:<17}", _COLOURS.get(one.verdict, "yellow"))
+        head = style_status(f"{one.verdict:<17}")
         if session.format != "json":
             print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
             print_text(*(f"      not met: {name}" for name in unmet[:3]))

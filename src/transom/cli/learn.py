@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from transom.cli.command import command, group
-from transom.cli.insights import Scope, opened, rows_of, say_elsewhere
-from transom.cli.output import counted, plain, style, table
+from transom.cli.insights import Scope, document_of, figures_of, looked_at, opened, rows_of
+from transom.cli.output import counted, style, table
 from transom.cli.session import Session
 
 session_app = group("session", "The session of a workspace: what is done and relied on.")
@@ -68,8 +68,7 @@ def context(session: Session, scope: Scope) -> int:
     shown = state.exposed
     with opened(session, scope) as playbook:
         known = playbook.get_context_for_task(shown.task_type or "", 15, query=shown.current_objective)
-    parts = [part for part in (state.get_llm_context(), known) if part]
-    text = "\n\n".join(parts)
+    text = "\n\n".join(filter(None, (state.get_llm_context(), known)))
     return session.report({"session_id": state.session_id, "context": text}, *(text.splitlines() or ["nothing yet"]))
 
 
@@ -92,12 +91,10 @@ def close(
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
     """Say what was learned, and what a person should look at."""
-    from transom.cli.insights import document_of
     from transom.learning.curator import learning_report
 
-    with opened(session, scope) as playbook:
+    with looked_at(session, scope) as playbook:
         found = learning_report(playbook)
-        say_elsewhere(session, playbook)
     stats = found.stats
     lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
     for title, insights in (("stand best", found.best), ("speak against", found.worst)):
@@ -120,6 +117,4 @@ def stats(session: Session) -> int:
     """Say how much of the newest calls came from vendors' caches."""
     from transom.learning.caching import cache_stats
 
-    found = cache_stats(session.workspace_root)
-    rows = [(name.replace("_", " "), plain(value)) for name, value in found.items()]
-    return session.report(found, *table(rows))
+    return figures_of(session, cache_stats(session.workspace_root))

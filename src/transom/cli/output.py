@@ -1,20 +1,29 @@
-"""What goes to stdout, and the exit code of several answers."""
+"""What goes to stdout and stderr, and the exit code of several answers."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transom.errors import InputError
+
+if TYPE_CHECKING:
+    from transom.llm.deltas import Delta
 
 GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_GOOD = ("pass", "done", "ready")
+_BAD = ("fail", "failed", "error", "not_ready")
+_EVERY = 0.1  # seconds between two counts of what a model has written
+_CLEAR = "\r\x1b[K"
 _OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
 _NOTHING = re.compile(r"(?!)")
 _STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
@@ -95,6 +104,41 @@ def write_error(text: str) -> None:
         return
 
 
+class Live:
+    """What a model is writing, on stderr, while it writes.
+
+    Args:
+        whole: the text itself is shown; else, on a terminal, how long it is so far.
+    """
+
+    def __init__(self, *, whole: bool = False) -> None:
+        self._whole = whole
+        self._counts = not whole and sys.stderr.isatty()
+        self._length = 0
+        self._shown = 0.0
+
+    def __call__(self, delta: Delta) -> None:
+        from transom.llm.deltas import Again
+        from transom.llm.turns import Text
+
+        if isinstance(delta, Again):
+            write_error(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
+            self._length = 0
+        elif isinstance(delta, Text):
+            self._length += len(delta.text)
+            if self._whole:
+                write_error("\n".join(map(printable, delta.text.split("\n"))))
+            elif self._counts and time.monotonic() - self._shown > _EVERY:
+                self._shown = time.monotonic()
+                write_error(f"{_CLEAR}  {self._length} characters so far")
+
+    def end(self) -> None:
+        """What comes next on stderr begins a line."""
+        if self._length:
+            write_error("\n" if self._whole else _CLEAR if self._counts else "")
+        self._length = 0
+
+
 def gravest(codes: Iterable[int]) -> int:
     """The exit code of several answers in one command; 0 for none."""
     return min(codes, key=GRAVITY.index, default=0)
@@ -110,9 +154,16 @@ def style(text: str, name: str) -> str:
     return f"\x1b[{_STYLES[name]}m{printable(text)}\x1b[0m" if coloured() else text
 
 
+def style_status(status: str) -> str:
+    """A verdict or status in green where it is good, in red where it is bad, else in yellow: somebody is waited for."""
+    name = status.strip().lower()
+    return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
+
+
 def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
-    """Rows as aligned columns below a bold head, left-justified, no trailing blanks."""
-    cells = [[printable(str(cell)) for cell in row] for row in ([head] if head else []) + [*rows]]
+    """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without rows nothing at all."""
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    cells = [[*head], *cells] if head and cells else cells
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
     return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]

@@ -8,8 +8,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.cli.command import RunArgument, command, group
-from transom.cli.insights import Scope, document_of, lines_of_insight, opened, print_list, print_one, say_elsewhere
-from transom.cli.output import counted, plain, print_text, say, table
+from transom.cli.insights import (
+    Scope,
+    document_of,
+    figures_of,
+    lines_of_insight,
+    looked_at,
+    opened,
+    print_list,
+    print_one,
+)
+from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -22,9 +31,6 @@ Code = Annotated[str | None, typer.Option("--category", metavar="CODE", help="st
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 
 
-_STUDY: Literal["study"] = "study"
-
-
 @command(playbook_app, "list", example="transom playbook list --category mis")
 def list_all(
     session: Session,
@@ -35,13 +41,11 @@ def list_all(
 ) -> int:
     """List the insights, those that stand best first."""
     wanted = _category(category)
-    with opened(session, scope) as playbook:
+    with looked_at(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
         found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
-        code = print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
-        say_elsewhere(session, playbook)
-    return code
+        return print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
 
 
 @command(playbook_app, "show", example="transom playbook show mis-00002")
@@ -69,11 +73,12 @@ def add(
 
     with opened(session, scope, making=True) as playbook:
         tag = tag or [*ErrorPatterns().tags_in(text)]
-        epoch, level = playbook.epoch, _STUDY if scope.study else None
+        level: Literal["study"] | None = "study" if scope.study else None
+        epoch, personal = playbook.epoch, bool(scope.user)
+        kind, source = InsightCategory.named(category), Source(by=by)
         one = playbook.add_insight(
-            InsightCategory.named(category), text, tags=tag, source=Source(by=by), level=level,
-            personal=bool(scope.user), overrides=overrides,
-        )  # fmt: skip
+            kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
+        )
         new = any(event.kind == "added" for event in playbook.ledger.events(one.id, epoch))
     if one.retired:
         say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
@@ -106,10 +111,8 @@ def search(
     limit: Limit = 5,
 ) -> int:
     """Find insights by words, and by meaning with embeddings."""
-    with opened(session, scope) as playbook:
-        code = print_list(session, playbook.search_by_content(query, _category(category), limit))
-        say_elsewhere(session, playbook)
-    return code
+    with looked_at(session, scope) as playbook:
+        return print_list(session, playbook.search_by_content(query, _category(category), limit))
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
@@ -118,13 +121,11 @@ def context(
     scope: Scope,
     words: Annotated[str, typer.Argument(metavar="WORDS", help="The task.")] = "",
     task: Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")] = "",
-    tag: Tags = None,
     limit: Limit = 15,
-    tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="Tokens at most, as estimated.")] = None,
 ) -> int:
     """Print what a model would be shown for a task."""
     with opened(session, scope) as playbook:
-        text = playbook.get_context_for_task(task, limit, tags=tag, query=words, tokens=tokens)
+        text = playbook.get_context_for_task(task, limit, query=words)
     document = {"schema": "transom.playbook-context/1", "context": text}
     return session.report(document, *(text.splitlines() or ["nothing yet"]))
 
@@ -144,10 +145,8 @@ def prune(
 @command(playbook_app, "stats", example="transom playbook stats")
 def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
-    with opened(session, scope) as playbook:
-        found = playbook.get_stats()
-        say_elsewhere(session, playbook)
-    return session.report(found, *table([(name.replace("_", " "), plain(value)) for name, value in found.items()]))
+    with looked_at(session, scope) as playbook:
+        return figures_of(session, playbook.get_stats())
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
@@ -159,12 +158,11 @@ def export(
     """Write the insights as JSON; the same insights, the same bytes."""
     from transom.learning.exchange import export_json
 
-    with opened(session, scope) as playbook:
+    with looked_at(session, scope) as playbook:
         if file:
             playbook.save(session.cwd / file)
         else:
             print_text(*export_json(playbook).removesuffix("\n").split("\n"))
-        say_elsewhere(session, playbook)
     return 0
 
 
@@ -179,18 +177,14 @@ def import_files(
 
     with opened(session, scope, making=True) as playbook:
         paths = [session.cwd / file for file in files]
-        done = [
-            import_notes(playbook, [one]) if one.suffix == ".jsonl" else import_json(playbook, one) for one in paths
-        ]
+        done = [import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it) for it in paths]
     odd = [line for one in done for line in one.unreadable]
     for line in odd:
         say(f"transom: {line}")
     renamed = [f"{old} is {new} here" for one in done for old, new in one.renamed.items()]
     added, known = sum(len(one.added) for one in done), sum(len(one.known) for one in done)
-    session.report(
-        {"files": [vars(one) for one in done]}, f"{counted(added, 'insight')} added, {known} known", *renamed
-    )
-    return int(bool(odd))
+    head = f"{counted(added, 'insight')} added, {known} known"
+    return session.report({"files": [vars(one) for one in done]}, head, *renamed, code=int(bool(odd)))
 
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
@@ -198,22 +192,18 @@ def review(
     session: Session,
     scope: Scope,
     confirm: Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")] = None,
-    limit: Limit = 10,
     by: By = "a person",
 ) -> int:
     """Ask a person about insights that are uncertain or long unused."""
     from transom.learning import Curator
 
-    with opened(session, scope) as playbook:
+    with looked_at(session, scope) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
-        asked = Curator(playbook).questions(limit)
-        say_elsewhere(session, playbook)
+        asked = Curator(playbook).questions()
     lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
-    hint = "answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"
-    return session.report(
-        {"questions": [one.to_json() for one in asked]}, *([*lines, hint] if lines else ["nothing to ask"])
-    )
+    lines += ["answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"] if lines else []
+    return session.report({"questions": [one.to_json() for one in asked]}, *lines or ["nothing to ask"])
 
 
 @command(playbook_app, "reflect", example="transom playbook reflect 20261121-0930 --model ollama:NAME", asks=True)
@@ -259,19 +249,15 @@ def edit(
     insight: Id,
     content: Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")] = None,
     tag: Tags = None,
-    since: Annotated[str | None, typer.Option(metavar="DATE", help="It holds from then on.")] = None,
-    until: Annotated[str | None, typer.Option(metavar="DATE", help="It holds before that.")] = None,
     by: By = "a person",
 ) -> int:
     """Change an insight; its id and its standing stay."""
     from transom.learning import Curator
 
-    if (content, tag, since, until) == (None, None, None, None):
-        raise InputError("nothing is to be changed", where=insight, hint="give --content, --tag, --since or --until")
+    if (content, tag) == (None, None):
+        raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
-        curator = Curator(playbook)
-        one = curator.edit(insight, content=content, tags=tag, valid_from=since, valid_until=until, by=by)
-    return print_one(session, one, "changed")
+        return print_one(session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed")
 
 
 @command(playbook_app, "retire", example='transom playbook retire str-00001 --why "wrong since release 9"')
@@ -286,8 +272,9 @@ def retire(
     from transom.learning import Curator
 
     with opened(session) as playbook:
-        one = Curator(playbook).restore(insight, by=by) if undo else Curator(playbook).retire(insight, why, by=by)
-    return print_one(session, one, "restored" if undo else "retired")
+        if undo:
+            return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
+        return print_one(session, Curator(playbook).retire(insight, why, by=by), "retired")
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")

@@ -26,40 +26,32 @@ def build_chain(spec: str, around: Surroundings) -> Chain:
     A `--model` of the command line answers every role: whoever gives it means it.
     """
     settings = around.settings
-    for pattern in settings.egress.local_blocks:
-        _check_block(pattern, settings.origins.get("egress.local_blocks"))
+    _check_blocks(settings)
     told = settings.origins.get("model") == "command line"
     seats = {} if told else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
-    return named_chain(spec, replace(around, own={"rules": lambda: _rules(settings)}), seats)
+    return named_chain(spec, replace(around, own={"rules": lambda: checklist_rules(settings)}), seats)
 
 
-def known_providers(around: Surroundings) -> tuple[str, ...]:
-    """What `--model` may name."""
-    return ("rules", *around.known)
-
-
-def _check_block(pattern: str, where: str | None) -> None:
-    from fnmatch import filter as matching
-
-    from transom.checklist.spec.views import VIEWS
-    from transom.cli.history import nearest
-
-    known = sorted({block for view in VIEWS.values() for block in view.blocks})
-    if not matching(known, pattern):
-        what = f"egress.local_blocks: no role sees a block {pattern!r}"
-        raise SettingsError(what, where=where, hint=f"did you mean {nearest(pattern, known)}?")
-
-
-def knowledge_domains(settings: Settings) -> list[str]:
-    """What `rules` knows."""
-    from transom.checklist.rules import load_knowledge
-
-    return [domain.domain for domain in load_knowledge(settings.paths.knowledge_dirs).domains]
-
-
-def _rules(settings: Settings) -> Provider:
+def checklist_rules(settings: Settings) -> Provider:
+    """The provider `rules` of the checklist, with the knowledge of the settings."""
     from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
     from transom.llm import RulesProvider
 
     knowledge = load_knowledge(settings.paths.knowledge_dirs)
     return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+
+
+def _check_blocks(settings: Settings) -> None:
+    if not settings.egress.local_blocks:
+        return
+    from fnmatch import filter as matching
+
+    from transom.checklist.spec.views import VIEWS
+    from transom.formats.yaml_models import nearest_key
+
+    known = sorted({block for view in VIEWS.values() for block in view.blocks})
+    for pattern in settings.egress.local_blocks:
+        if not matching(known, pattern):
+            what, near = f"egress.local_blocks: no role sees a block {pattern!r}", nearest_key(pattern, known)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+            raise SettingsError(what, where=settings.origins.get("egress.local_blocks"), hint=hint)

@@ -1,8 +1,7 @@
-"""`transom runs`, `transom resume` and `transom answer`."""
+"""`transom runs` and `transom resume`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,14 +10,14 @@ import typer
 
 from transom.cli.command import RunArgument, can_resume, command, give_again, group, root
 from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
-from transom.cli.output import counted, style, table
+from transom.cli.output import counted, style, style_status, table
 from transom.cli.session import Session
 from transom.cli.waiting import questions_of
 from transom.errors import RunError
 
 runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
 
-_COLOURS = {"failed": "red", "paused": "yellow", "interrupted": "yellow"}
+_STOPPED = ("failed", "paused", "interrupted")
 
 
 @command(runs_app, "list", example="transom runs list")
@@ -27,11 +26,7 @@ async def list_runs(session: Session) -> int:
     async with history(session) as store:
         views = [view(session, store, row) for row in all_runs(store)] if store else []
     rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
-    lines = (
-        table(rows, head=("RUN", "KIND", "NAME", "STATUS", "LAST"))
-        if rows
-        else [f"no runs in {session.workspace_root}"]
-    )
+    lines = table(rows, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
     return session.report({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]}, *lines)
 
 
@@ -43,41 +38,35 @@ async def show_run(session: Session, run: RunArgument) -> int:
     return session.report(document, *_lines(document, found))
 
 
-@dataclass(frozen=True)
-class Wish:
-    """What a person wants cleaned."""
-
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(
+    session: Session,
     older_than: Annotated[
         str | None,
         typer.Option(
             metavar="AGE",
             help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
         ),
-    ] = None
+    ] = None,
     keep_successful: Annotated[
         bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
-    ] = False
+    ] = False,
     archive: Annotated[
         bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
-    ] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
-
-
-@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
-async def clean_runs(session: Session, wish: Wish) -> int:
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+) -> int:
     """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
-    from transom.cli.cleaning import age, clean
+    from transom.cli.cleaning import Cleaning, age
 
-    oldest = datetime.now(UTC) - age(wish.older_than or "7d")  # said even where there is nothing to clean
+    oldest = datetime.now(UTC) - age(older_than or "7d")  # said even where there is nothing to clean
     async with history(session) as store:
-        rows = await clean(session, store, wish, oldest) if store else []
+        cleaning = Cleaning(session, oldest, keep_successful, older_than is None, archive, dry_run)
+        rows = [await cleaning.clean(store, view(session, store, row)) for row in all_runs(store)] if store else []
     gone = [row for row in rows if row["kept"] is None]
-    lines = [
-        f"{'stays' if row['kept'] else 'goes '}  {row['run_id']}  {row['name']}  {row['kept'] or ''}".rstrip()
-        for row in rows
-    ]
-    freed, removed = sum(row["bytes"] for row in gone), "would be" if wish.dry_run else "were"
-    document = {"schema": "transom.cleaned/1", "dry_run": wish.dry_run, "runs": rows}
+    shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
+    freed, removed = sum(row["bytes"] for row in gone), "would be" if dry_run else "were"
+    lines, document = table(shown), {"schema": "transom.cleaned/1", "dry_run": dry_run, "runs": rows}
     return session.report(document, *lines, f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
 
 
@@ -116,11 +105,7 @@ async def resume(session: Session, run: RunArgument) -> int:
 
 def _last(one: RunView) -> str:
     """When it was last heard of; a run that was killed before its first record was never."""
-    return _time(one.records[-1].at) if one.records else "-"
-
-
-def _time(at: str) -> str:
-    return at[:19].replace("T", " ") + "Z"
+    return one.records[-1].at[:19].replace("T", " ") + "Z" if one.records else "-"
 
 
 def _summary(found: RunView) -> dict[str, Any]:
@@ -148,19 +133,23 @@ def _document(session: Session, found: RunView) -> dict[str, Any]:
         "trace_id": trace_id(found.row.id),
         "stages": _stages(found),
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
-        "usage": _usage(found.replies),
+        "usage": {"calls": len(found.replies)} | {name: _tokens(found, name) for name in _TOKENS},
     }
+
+
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+
+
+def _tokens(found: RunView, name: str) -> int:
+    return sum(one["reply"]["usage"][name] for one in found.replies)
 
 
 def _stages(found: RunView) -> list[dict[str, Any]]:
     answered: dict[str, list[str]] = {}
     for reply in found.replies:
         answered.setdefault(reply["stage"], []).append(reply["reply"]["by"])
-    errors = {
-        data["stage"]: data.get("error") or data.get("reason")
-        for data in found.data_of("failed", "paused")
-        if data.get("stage")
-    }
+    stopped = found.data_of("failed", "paused")
+    errors = {data["stage"]: data.get("error") or data.get("reason") for data in stopped if data.get("stage")}
     return [
         {
             "stage": name,
@@ -174,18 +163,12 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
     ]
 
 
-def _usage(replies: list[dict[str, Any]]) -> dict[str, int]:
-    names = ("input_tokens", "output_tokens", "cached_tokens")
-    return {"calls": len(replies)} | {name: sum(one["reply"]["usage"][name] for one in replies) for name in names}
-
-
 def _lines(document: dict[str, Any], found: RunView) -> list[str]:
-    status = style(document["status"], _COLOURS.get(document["status"], "green"))
     reason = f": {document['reason']}" if document["reason"] else ""
     usage = document["usage"]
     lines = [
         style(f"{document['run_id']}  {document['kind']}  {document['name']}", "bold"),
-        f"status   {status}{reason}",
+        f"status   {style_status(document['status'])}{reason}",
         f"folder   {document['folder']}",
         f"trace    {document['trace_id']}",
         f"calls    {usage['calls']}, {usage['input_tokens']} tokens in, {usage['output_tokens']} out",
@@ -200,4 +183,4 @@ def _lines(document: dict[str, Any], found: RunView) -> list[str]:
     open_ = [*questions_of(found, whole=True)]
     for one in open_:
         lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
-    return lines if open_ or document["status"] not in _COLOURS else [*lines, next_step(found)]
+    return lines if open_ or document["status"] not in _STOPPED else [*lines, next_step(found)]

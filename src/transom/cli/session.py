@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from transom.cli.live import Live
-from transom.cli.output import print_json, print_text, printable, say
+from transom.cli.output import Live, print_json, print_text, printable, say
 from transom.errors import InputError
 
 if TYPE_CHECKING:
     from transom.canonical import Json
     from transom.config import Settings
-    from transom.llm import Chain
+    from transom.llm import Chain, Provider
     from transom.llm.naming import Surroundings
     from transom.runs import Run, Workspace
     from transom.runs.prices import Spending
@@ -64,9 +63,10 @@ class Session:
         format: `text` for people, `json` for one document on stdout.
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
         base_url: where a compatible server listens, for providers that take one.
-        failpoint: kill this process after that journal append (see `FAILPOINT`), None: never.
+        failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
-        chains: those that were made, and from what.
+        chains: those that were made, each beside what from.
+        answers: who answers in place of the `model` setting.
         redact: takes secrets out of text; None: the usual ones.
         budgets: one for all runs of the command, where their cost is capped.
         given: the settings that stand on the command line.
@@ -78,10 +78,11 @@ class Session:
     format: Format = "text"
     verbosity: int = 0
     base_url: str | None = None
-    failpoint: int | None = None
+    failpoint: int = 0
     open_runs: list[str] = field(default_factory=list)
     live: Live = field(default_factory=Live)
-    chains: list[tuple[Surroundings, Chain]] = field(default_factory=list)
+    chains: list[tuple[tuple[str, Surroundings, Any], Chain]] = field(default_factory=list)
+    answers: Chain | None = None
     redact: Redactor | None = None
     budgets: list[Spending] = field(default_factory=list)
     given: Mapping[str, object] = field(default_factory=dict)
@@ -104,7 +105,7 @@ class Session:
         verbosity = -1 if options.quiet else options.verbose
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
-        failpoint = _failpoint(environ.get(FAILPOINT, ""))
+        failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
         more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
         return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
@@ -173,17 +174,28 @@ class Session:
         if count == self.failpoint:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def chain(self, store: SqliteStore | None = None) -> Chain:
-        """Who answers, from the `model` setting; in the store the providers' limits keep what was spent."""
-        from transom.cli.providers import build_chain
-        from transom.llm.naming import Surroundings
+    def chain(
+        self,
+        store: SqliteStore | None = None,
+        spec: str | None = None,
+        *,
+        own: Mapping[str, Callable[[], Provider]] | None = None,
+    ) -> Chain:
+        """Who answers: `spec`, or the `model` setting. What is made from the same is the same, with its connections.
 
-        around = Surroundings(self.cwd, self.settings, self.base_url, store)
-        for made_around, made in self.chains:
-            if made_around == around and made_around.store is store:
-                return made  # runs side by side share connections, and stand in one queue for a provider
-        chain = build_chain(self.settings.model, around)
-        self.chains.append((around, chain))
+        In the store the providers' limits keep what was spent. `own` are a product's providers with names of their own.
+        """
+        from transom.cli.providers import build_chain
+        from transom.llm.naming import Surroundings, named_chain
+
+        if self.answers:
+            return self.answers
+        spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
+        for (made_spec, made_around, made_own), made in self.chains:
+            if (made_spec, made_around, made_own) == (spec, around, own) and made_around.store is store:
+                return made
+        chain = named_chain(spec, replace(around, own=own)) if own else build_chain(spec, around)
+        self.chains.append(((spec, around, own), chain))
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
@@ -280,12 +292,3 @@ def _log_level(level: str, verbosity: int) -> str:
     if verbosity < 0:
         return "ERROR"
     return level if not verbosity or level == "DEBUG" else "INFO" if verbosity == 1 else "DEBUG"
-
-
-def _failpoint(text: str) -> int | None:
-    if not text:
-        return None
-    kind, _, number = text.partition(":")
-    if kind != "append" or not number.isdecimal() or not int(number):
-        raise InputError(f"{text!r} is no failpoint", where=FAILPOINT, hint="say append:N with N from 1 up")
-    return int(number)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from transom.cli.command import Among, command, group
-from transom.cli.output import print_text, style, table
+from transom.cli.output import print_text, style_status, table
 from transom.cli.session import Session
 from transom.errors import InputError
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from transom.stories.shared import Epic, StorySettings
 
 story_app = group("story", "An epic's stories from SM to the merge, by evidence.")
-
-_COLOURS = {"done": "green", "failed": "red", "blocked": "yellow", "paused": "yellow", "skipped": "yellow"}
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def lines_of(result: EpicResult) -> list[str]:
 
 
 def _lines(story: StoryResult) -> list[str]:
-    lines = [f"{style(f'{story.status:<8}', _COLOURS.get(story.status, 'dim'))} {story.id}  {story.title}"]
+    lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
     lines += [f"  {story.reason}"] if story.reason else []
     for seat, window in story.windows.items():
         blocks = ", ".join(f"{name} {size}" for name, size in window.items())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -131,47 +129,10 @@ async def export(
 
 @contextmanager
 def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
-    """A study with the workspace's playbook: text and standing of insights there, what programs need of them here.
-
-    What is retired in the playbook does nothing; what a person confirmed there acts whatever came of it.
-    """
+    """A study with the workspace's playbook."""
     from transom.cli.insights import Scope, opened
-    from transom.learning import Curator, InsightCategory, Playbook, Source
-    from transom.studies.advice import Advice, Insight
+    from transom.studies.learned import PlaybookAdvice
     from transom.studies.runner import StudyRunner
-
-    class PlaybookAdvice(Advice):
-        def __init__(self, folder: Path, playbook: Playbook) -> None:
-            super().__init__(folder)
-            self.playbook = playbook
-
-        def name(self, insight: Insight, known: Collection[str]) -> str:
-            source = Source(study=insight.sources[0] if insight.sources else "", by="studies")
-            category, tags = InsightCategory(insight.category), [insight.scope, insight.kind]
-            key = self.playbook.add_insight(category, insight.content, tags=tags, source=source).id
-            # The playbook may hold two insights for one whose numbers differ; here they stay two.
-            return next(name for n in count(1) if (name := key if n == 1 else f"{key}/{n}") not in known)
-
-        def add(self, insight: Insight) -> str:
-            key = super().add(insight)
-            with suppress(InputError):  # it is retired, or another one says the same
-                if "/" not in key and self.playbook.require(key).content != insight.content:
-                    Curator(self.playbook).edit(key, content=insight.content, by="studies")
-            return key
-
-        def insights(self, scope: str) -> list[Insight]:
-            return [replace(one, mark=self._mark(one.id)) for one in super().insights(scope)]
-
-        def _mark(self, key: str) -> str:
-            known = self.playbook.get(key.partition("/")[0])
-            return "" if known is None else "veto" if known.retired else "pin" if known.confirmed_at else ""
-
-        def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-            super().outcome(insight_id, helpful=helpful, source=source)
-            # A rule's own predictions are tried by going against it: it is borne out where that ends badly.
-            mistake, study_name = insight_id.startswith("mis"), source.rpartition("/")[0]
-            known, key = Source(study=study_name, by="studies"), insight_id.partition("/")[0]
-            self.playbook.record_outcome(key, helpful != mistake, followed=not mistake, source=known, key=source)
 
     with opened(session, Scope(domain=study.scope), making=True) as playbook:
         root = session.workspace.root / "studies"

@@ -1,8 +1,9 @@
-"""`transom waiting`: all open questions of all runs, and the sheet on which they can be answered at once."""
+"""`transom waiting` and `transom answer`: all open questions of all runs, and what a person says to them."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from transom.cli.command import command, root
-from transom.cli.history import RunView, all_runs, history, view
-from transom.cli.output import counted, print_text, style
+from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
+from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
 from transom.errors import InputError
 
 if TYPE_CHECKING:
-    from transom.store import SqliteStore
+    from transom.runs import Run
+    from transom.runs.questions import Choice
 
+CHOICES = ("keep", "redo", "approve", "refuse")
 _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
@@ -87,22 +90,150 @@ async def waiting(
 
     Each question stands once: since when it waits, one sentence, and the command that answers it.
     """
-    async with history(session) as store:
-        found = open_questions(session, store) if store else []
-    lines = [line for one in found for line in _lines(one)]
-    if out:
+    found = await open_questions(session)
+    lines = [line for one in found for line in _lines(one)] or ["nothing waits for a person"]
+    if out and found:
         _write_sheet(out, found)
         lines.append(f"{counted(len(found), 'question')} written to {out}; give it back: transom answer --file {out}")
-    document = {"schema": "transom.waiting/1", "questions": [one.to_json() for one in found]}
-    return session.report(document, *(lines if found else ["nothing waits for a person"]))
+    return session.report({"schema": "transom.waiting/1", "questions": [one.to_json() for one in found]}, *lines)
 
 
-def open_questions(session: Session, store: SqliteStore) -> list[OpenQuestion]:
+@dataclass(frozen=True)
+class Answer:
+    """What a person says to a run that waits."""
+
+    words: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="keep|redo|approve|refuse|WORDS",
+            help="keep: the file you edited counts. redo: make it again. approve, refuse: a tool call that waits."
+            " WORDS: what a question asks, or what a build that gave up should do.",
+        ),
+    ] = None
+    question: Annotated[
+        str | None, typer.Option(metavar="ID", help="Which one, where several wait; see `waiting`.")
+    ] = None
+    choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Why; a model is told it where you refuse its tool call.")
+    ] = ""
+    edit: Annotated[
+        tuple[Path, ...],
+        typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
+    ] = ()
+    reset_iterations: Annotated[
+        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
+    ] = False
+
+    @property
+    def text(self) -> str | None:
+        return self.words if self.choose is None else str(self.choose)
+
+    @property
+    def help(self) -> str:
+        """Words for a build that gave up."""
+        return "" if self.text in CHOICES else self.text or ""
+
+
+@command(root, "answer", example="transom answer 20261121-0930 keep")
+async def answer(
+    session: Session,
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run's id or name; default: all that wait.")
+    ] = None,
+    *,
+    given: Answer,
+    sheet: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="A sheet of `waiting -o FILE`, filled in.")
+    ] = None,
+) -> int:
+    """Answer what waits for a person.
+
+    That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.
+    """
+    if sheet and run:
+        raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
+    if run:
+        return await _answer(session, run, given)
+    answers = _read_sheet(sheet) if sheet else await _asked(session, given.by)
+    codes = []
+    for name, one in answers:
+        try:
+            codes.append(await _answer(session, name, one))
+        except InputError as error:  # what does not fit is named, and costs the others nothing
+            say(f"transom: {error}")
+            codes.append(error.exit_code)
+    return gravest(codes)
+
+
+async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
+    """What a person says to each open question on the terminal; an empty line leaves it open."""
+    if not sys.stdin.isatty():
+        hint = "see `transom waiting`, and name a RUN, or give --file"
+        raise InputError("no run is named, and this is no terminal", where="transom answer", hint=hint)
+    found = await open_questions(session)
+    if not found:
+        print_text("nothing waits for a person")
+    said = [(one, one.ask()) for one in found]
+    return [(run, Answer(text, one.question or None, by=by)) for one, text in said if text for run in one.runs]
+
+
+async def _answer(session: Session, name: str, given: Answer) -> int:
+    """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
+    from transom.llm import Chain, RulesProvider
+
+    async with found_run(session, name) as (store, found):
+        row, step = found.row, next_step(found)
+        helps = bool(found.state.handed and (given.help or given.edit or given.reset_iterations))
+        if not (helps or found.state.waiting):
+            raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
+        nobody = Chain((RulesProvider({}, {}, {}),))
+        async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
+            if helps:
+                told, line = {"stage": None}, f"taken: {await _give_help(run, given)}; {step}"
+            elif given.text is None:
+                raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
+            else:
+                choice = await run.decide(given.text, given.question, given.reason, by=given.by)
+                told, line = _taken(given.text, choice, [*run.state.waiting.values()], step)
+    document = {"schema": "transom.answer/1", "run_id": row.id, "answer": given.text}
+    return session.report(document | told, line)
+
+
+def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[dict[str, Any], str]:
+    """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
+    from transom.runs.questions import in_full, short
+
+    told: dict[str, Any] = {"stage": choice["stage"]}
+    if "file" not in choice:
+        told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+    options: list[str] = choice.get("options") or []
+    word = options[int(text) - 1] if options and text not in options and text.isdecimal() else text
+    if left:
+        names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {short(one)})" for one in left]
+        step = f"waiting for an answer, too: {', '.join(names)}"
+    line = f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
+    return told, f"{line}; {step}"
+
+
+async def _give_help(run: Run, given: Answer) -> str:
+    """Hand words and files to a build that gave up; returns what was taken."""
+    from transom.runs.walk import give_help, take_edit
+
+    taken = [take_edit(run, file).name for file in given.edit]
+    if given.help or given.reset_iterations:
+        await give_help(run, given.help, reset=given.reset_iterations)
+    return ", ".join([*taken, *(["your words"] * bool(given.help)), *(["more repairs"] * given.reset_iterations)])
+
+
+async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
+    async with history(session) as store:
+        views = [view(session, store, row) for row in all_runs(store)] if store else []
     groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
-    for row in all_runs(store):
-        for one in questions_of(view(session, store, row)):
-            groups.setdefault((one.question or one.runs[0], one.asks, *one.options), []).append(one)
+    for one in (question for found in views for question in questions_of(found)):
+        groups.setdefault((one.question or one.runs[0], one.asks, *one.options), []).append(one)
     merged = [
         replace(group[0], runs=tuple(one.runs[0] for one in group), since=group[-1].since) for group in groups.values()
     ]
@@ -162,19 +293,21 @@ def _write_sheet(path: Path, questions: list[OpenQuestion]) -> None:
     write_file(path, (_HEAD.format(name=path) + dump_yaml(rows)).encode())
 
 
-def read_sheet(path: Path) -> list[dict[str, str]]:
-    """The answered entries of a sheet, one for each run: run, words, and question, by and reason where they stand."""
+def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
+    """The answered entries of a sheet, one for each run."""
     from transom.formats.yaml_files import load_yaml
 
     rows: Any = load_yaml(path).data
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and isinstance(row.get("runs"), list) for row in rows
-    ):
+    if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("runs"), list) for r in rows):
         hint = "write one with: transom waiting -o FILE"
         raise InputError("is no sheet of questions", where=str(path), hint=hint)
     answers = []
     for row in rows:
-        words = str(row["answer"] if row.get("answer") is not None else "")
-        told = {name: str(row[name]) for name in ("question", "by", "reason") if row.get(name) is not None}
-        answers += [{"run": str(run), "words": words, **told} for run in row["runs"] if words.strip()]
+        told = {name: str(value) for name, value in row.items() if value is not None}
+        given = Answer(
+            told.get("answer"), told.get("question") or None, by=told.get("by", ""), reason=told.get("reason", "")
+        )
+        answers += [(str(run), given) for run in row["runs"] if (given.words or "").strip()]
+    if not answers:
+        raise InputError("no entry has an answer", where=str(path), hint="write behind `answer:`, then try again")
     return answers

@@ -40,7 +40,7 @@ async def show_window(
     """Show what each model call of a run saw, what was left out and why."""
     calls, savings, run_id = await _calls(session, run)
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
-    document = {"schema": "transom.window/1", "run_id": run_id, "calls": [_document(one) for one in chosen]}
+    document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
     if diff is not None:
         changes, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
         return session.report(document | {"diff": changes}, *lines)
@@ -85,73 +85,23 @@ async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Ca
     raise InputError(f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N")
 
 
-def _document(call: Call) -> dict[str, Any]:
-    reply = call.reply
-    return {
-        "call": call.number,
-        **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
-        "by": reply["reply"]["by"],
-        "usage": reply["reply"]["usage"],
-        "status": reply.get("status", "whole"),
-        "blocks": _blocks(call),
-        "may_also_see": _absent(call),
-        "tools": [tool["name"] for tool in call.document["tools"]],
-        "turns": call.document["turns"],
-        "dropped": call.document["dropped"],
-        "shares": _shares(call),
-        "cache": call.seen.to_json(),
-        "rendered": call.text,
-    }
-
-
-def _blocks(call: Call) -> list[dict[str, Any]]:
-    from transom.context.budget import share_of
-
-    return [
-        {
-            "name": block.name,
-            "tier": str(block.tier),
-            "trust": block.trust,
-            "egress": block.egress,
-            "share": share_of(block),
-            "tokens": call.tokens(block),
-        }
-        for block in call.request.window.blocks
-    ]
-
-
-def _absent(call: Call) -> list[str]:
-    """Blocks that the role declares and was not given in this call."""
-    given = {block["name"] for block in (*call.document["blocks"], *call.document["dropped"])}
-    return sorted(set(call.reply.get("sees", ())) - given)
-
-
-def _shares(call: Call) -> list[dict[str, Any]]:
-    """What each part of the window took, and was held to, in tokens."""
-    shares: dict[str, tuple[int, int]] = call.reply.get("shares", {})
-    return [{"name": name, "used": used, "limit": limit} for name, (used, limit) in shares.items()]
-
-
 def _call_lines(call: Call) -> list[str]:
-    answer, status = call.reply["reply"], _STATUS.get(call.reply.get("status", ""), "")
-    usage, head = answer["usage"], (f"call {call.number}", call.reply["stage"], call.reply["role"])
+    one, window = call.to_json(), call.request.window
+    usage, head = one["usage"], (f"call {call.number}", one["stage"], one["role"])
     tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
-    rows = [(*list(one.values())[:-1], f"{one['tokens']} tokens") for one in _blocks(call)]
+    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
     tools = ", ".join(f"{tool.name} ({call.tokens(tool)} tokens)" for tool in call.request.tools)
-    turns = zip(call.document["turns"], call.request.window.turns, strict=True)
-    absent, shares = _absent(call), _shares(call)
-    used = ", ".join(f"{one['name']} {one['used']} of {one['limit']}" for one in shares)
-    together = " of ".join(str(sum(one[name] for one in shares)) for name in ("used", "limit"))
-    return [
-        style(f"{'  '.join(head)}  answered by {answer['by']}  {tokens}{status}", "bold"),
-        *(table(rows, indent="  ") if rows else []),
-        *([f"  tools: {tools}"] if tools else []),
-        *(f"  turn {n}: {_turn(told)}, {call.tokens(turn)} tokens" for n, (told, turn) in enumerate(turns, 1)),
-        *(f"  left out: {one['name']} ({one['tokens']} tokens), {one['why']}" for one in call.document["dropped"]),
-        *([f"  used: {used}; together {together} tokens"] if shares else []),
-        *_cache_lines(call),
-        *([f"  may also see: {', '.join(absent)}"] if absent else []),
-    ]
+    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
+    used = ", ".join(f"{share['name']} {share['used']} of {share['limit']}" for share in one["shares"])
+    together = " of ".join(str(sum(share[name] for share in one["shares"])) for name in ("used", "limit"))
+    lines = [f"tools: {tools}"] if tools else []
+    lines += [f"turn {n}: {_turn(told)}, {size} tokens" for n, (told, size) in enumerate(turns, 1)]
+    lines += [f"left out: {out['name']} ({out['tokens']} tokens), {out['why']}" for out in one["dropped"]]
+    lines += [f"used: {used}; together {together} tokens"] if used else []
+    lines += _cache_lines(call)
+    lines += [f"may also see: {', '.join(one['may_also_see'])}"] if one["may_also_see"] else []
+    top = style(f"{'  '.join(head)}  answered by {one['by']}  {tokens}{_STATUS.get(one['status'], '')}", "bold")
+    return [top, *table(rows, indent="  "), *(f"  {line}" for line in lines)]
 
 
 def _cache_lines(call: Call) -> list[str]:
@@ -161,8 +111,8 @@ def _cache_lines(call: Call) -> list[str]:
     broke = f"; broken by {seen.first_difference.name} ({seen.first_difference.how})" if seen.first_difference else ""
     if seen.below:
         what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
-        return [f"  cache: {what}{broke}"]
-    return [f"  cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"]
+        return [f"cache: {what}{broke}"]
+    return [f"cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"]
 
 
 def _turn(turn: dict[str, Any]) -> str:
@@ -194,11 +144,11 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people: a cache keeps what stands before the first difference."""
     from transom.context.changes import Changes
 
-    pairs = list(zip(first.document["blocks"], last.document["blocks"], strict=False))
+    changed, blocks = Changes.between(first.request, last.request), last.request.window.blocks
+    pairs = list(zip(first.request.window.blocks, blocks, strict=False))
     same = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs))
-    blocks, changed = _blocks(last), Changes.between(first.request, last.request)
-    differs = blocks[same]["name"] if same < len(blocks) else None
-    tokens = sum(block["tokens"] for block in blocks[:same])
+    differs = blocks[same].name if same < len(blocks) else None
+    tokens = sum(map(last.tokens, blocks[:same]))
     names = (f"call {first.number}", f"call {last.number}")
     lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
     part = f"; block {differs} is the first that differs" if differs else ""
