@@ -11,7 +11,7 @@ import fnmatch
 import math
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,7 @@ Severity = Literal["design", "machine", "study", "warning"]
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
+_LAST = 30  # lines of a failed run's end in which words count without a mark before them
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
 
@@ -186,15 +187,20 @@ class JobOutput:
     missing: Sequence[str] = ()
 
     @staticmethod
-    def read(folder: Path, return_code: int | None = None, **known: Any) -> JobOutput:
-        """Read a job's folder, or one output file, by beginning and end of each file; `known` are other fields."""
+    def read(folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any) -> JobOutput:
+        """Read a job's folder, or one output file, by beginning and end of each file.
+
+        Args:
+            given: names of files that the solver was given; they hold none of its messages.
+            known: other fields.
+        """
         paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
         deck, results, texts = None, [], {}
         for path in paths:
             kind = path.suffix.lower()
             if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind not in _SILENT:
+            elif kind not in _SILENT and path.name not in given:
                 texts[path.name] = read_text(path)
                 if read := _TABLES.get(kind):
                     results.append((path.name, read(texts[path.name].splitlines())))
@@ -225,10 +231,12 @@ def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: 
     messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
-        return [*code, *messages]
+        limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]  # why it was killed
+        return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
-    if not messages and (code or unfinished):
-        messages = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))][:1]
+    if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
+        named = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
+        messages = [*(named or list(_last_words(job, taxonomy) if code else ()))[:1], *messages]
     rest = [*_insane(job, taxonomy.limits), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # A return code that only says "not 0" tells less than numbers and missing lines do.
@@ -257,6 +265,15 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             found[kind].setdefault(words, Evidence("message", words, name, line))
     return list(found["error"].values()), list(found["warning"].values())
+
+
+def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    """What the last lines of a failed run say, from the end of each file on."""
+    for file, text in job.texts.items():
+        lines = text.splitlines()
+        for number in range(len(lines), max(0, len(lines) - _LAST), -1):
+            if name := taxonomy.class_of(lines[number - 1]):
+                yield name, Evidence("message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number)
 
 
 def _block(text: str) -> str:
