@@ -74,6 +74,7 @@ class StudyRunner:
         self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._trouble: list[BaseException] = []
+        self._ended: dict[int, Trial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
         self._ranges = {name: one.distribution() for name, one in self.study.variables.items()}
         self._optuna = self._open()
@@ -112,8 +113,10 @@ class StudyRunner:
 
     def trials(self) -> list[Trial]:
         """All trials that were begun, by number."""
-        stored = self._optuna.get_trials(deepcopy=False)
-        return [Trial.of(one, self.study) for one in stored if one.state.name != "WAITING"]
+        stored = [one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
+        made = {one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored}
+        self._ended = {number: trial for number, trial in made.items() if trial.kind != "running"}
+        return list(made.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
         """Run until the budget is used up; resumed, only what is left of it.

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.studies.expression import fill
-from transom.studies.extract import extract
 from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.job_files import extract
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
 
