@@ -188,6 +188,17 @@ def test_a_person_adds_a_class_and_words(tmp_path: Path) -> None:
         load_taxonomy(own)
 
 
+def written() -> list[tuple[str, str, str | None, JobOutput]]:
+    """Source, name, class and output of the cases in `data/outputs.txt`, written before the patterns were."""
+    found = []
+    for part in (Path(__file__).with_name("data") / "outputs.txt").read_text("utf-8").split("=== ")[1:]:
+        head, _, text = part.partition("\n")
+        name, failure, code, file = (word.strip() for word in head.split("|"))
+        job = JobOutput({file: text}, int(code))
+        found.append((name.split()[0], name, None if failure == "ok" else failure, job))
+    return found
+
+
 def cases(data: Path) -> list[tuple[str, str, str | None, JobOutput]]:
     """Source, name, class and output of every case of the acceptance data."""
     found = []
@@ -213,13 +224,20 @@ def _result_code(folder: Path) -> int | None:
     return code
 
 
+def wrong(every: list[tuple[str, str, str | None, JobOutput]]) -> dict[str, tuple[str | None, str | None, str]]:
+    judged = {name: (failure, classify(job, TAXONOMY)) for _, name, failure, job in every}
+    return {
+        name: (failure, is_.failure, is_.reason) for name, (failure, is_) in judged.items() if is_.failure != failure
+    }
+
+
+def test_outputs_of_many_solvers_failed_and_successful() -> None:
+    assert len(written()) > 100
+    assert not wrong(written())
+
+
 def test_every_case_of_the_acceptance_data(shared_data: Path) -> None:
-    wrong = {}
-    for _, name, failure, job in cases(shared_data):
-        found = classify(job, TAXONOMY)
-        if found.failure != failure:
-            wrong[name] = (found.failure, failure, found.reason)
-    assert not wrong
+    assert not wrong(cases(shared_data))
 
 
 @pytest.mark.slow
@@ -227,7 +245,7 @@ def test_patterns_that_other_sources_support_find_the_failures_of_each_source(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Leave one source out: only message and word patterns that match a failure of another source are kept."""
-    every = cases(shared_data)
+    every = [*cases(shared_data), *written()]
     lines, recall = [], []
     for held_out in sorted({source for source, *_ in every}):
         texts = [
@@ -235,18 +253,18 @@ def test_patterns_that_other_sources_support_find_the_failures_of_each_source(
         ]
         kept = supported(TAXONOMY, texts)
         mine = [(failure, classify(job, kept).failure) for source, _, failure, job in every if source == held_out]
-        failed = [(failure, found) for failure, found in mine if failure]
-        detected = sum(found is not None for _, found in failed)
-        named = sum(failure == found for failure, found in failed)
+        ends = [(failure, found) for failure, found in mine if failure]
+        detected = sum(found is not None for _, found in ends)
+        named = sum(failure == found for failure, found in ends)
         false_alarms = sum(found is not None for failure, found in mine if not failure)
-        lines.append(
-            f"{held_out}: detected {detected}/{len(failed)}, class {named}/{len(failed)}, alarms {false_alarms}"
-        )
+        lines.append(f"{held_out}: detected {detected}/{len(ends)}, class {named}/{len(ends)}, alarms {false_alarms}")
         assert not false_alarms
-        recall.append((detected, len(failed)))
+        recall.append((detected, named, len(ends)))
+    detected, named, failed = map(sum, zip(*recall, strict=True))
     with capsys.disabled():
-        sys.stdout.write("\n" + "\n".join(lines) + "\n")
-    assert sum(found for found, _ in recall) >= 0.75 * sum(all_ for _, all_ in recall)
+        sys.stdout.write("\n" + "\n".join([*lines, f"all: detected {detected}, class {named}, of {failed}"]) + "\n")
+    assert detected >= 0.9 * failed
+    assert named >= 0.65 * failed
 
 
 def supported(taxonomy: Taxonomy, texts: list[str]) -> Taxonomy:

@@ -94,6 +94,12 @@ def test_how_it_ended_is_diagnosed(tmp_path: Path, program: str, failure: str) -
     assert (solved.diagnosis.failure, solved.outputs) == (failure, {}), solved.diagnosis.reason
 
 
+def test_a_failure_while_the_disk_is_full_is_not_the_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transom.studies.jobs._ROOM", 1e18)
+    found = solve(tmp_path, "raise SystemExit(1)").diagnosis
+    assert (found.failure, found.severity) == ("disk_full", "study")
+
+
 def test_a_hanging_solver_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
     program = """
         import os, subprocess, sys, time

@@ -13,7 +13,7 @@ from tests.fuzzing import examples
 from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
-from transom.studies.extract import extract
+from transom.studies.job_files import extract
 from transom.studies.study import Extractor, Study, load_study
 
 STUDY = """study: plate

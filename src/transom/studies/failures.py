@@ -11,7 +11,7 @@ import fnmatch
 import math
 import re
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,9 @@ Severity = Literal["design", "machine", "study", "warning"]
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
+_LAST = 30  # lines of a failed run's end in which words count without a mark before them
+_FARTHEST, _FAR = 1000, 1e7  # a displacement beyond so many sizes of the model, or so long, is a body that went away
+_RESIDUAL = 1.0  # share of the external work of a linear solution; near 1 nothing is solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
 
@@ -50,7 +53,6 @@ class Message(Data):
 
     kind: Literal["error", "warning", "info"]
     starts: Pattern
-    ignore_case: bool = False
 
 
 class Completion(Data):
@@ -73,18 +75,9 @@ class FailureClass(Data):
     words: tuple[Pattern, ...] = ()
 
 
-class Limits(Data):
-    """Bounds beyond which numbers are no results."""
-
-    displacement_to_size: float = Field(1000, gt=0)
-    displacement: float = Field(1e7, gt=0)
-    epsilon: float = Field(1.0, gt=0)
-
-
 class Taxonomy(Data):
     """All classes and patterns."""
 
-    limits: Limits = Limits()
     messages: tuple[Message, ...] = ()
     completion: tuple[Completion, ...] = ()
     return_codes: dict[int, str] = Field(default_factory=dict)
@@ -93,7 +86,7 @@ class Taxonomy(Data):
     @cached_property
     def starts(self) -> re.Pattern[str]:
         """One pattern whose groups `m0`, `m1`, ... are the messages in order."""
-        parts = (f"(?P<m{n}>(?{'i' if m.ignore_case else '-i'}:{m.starts}))" for n, m in enumerate(self.messages))
+        parts = (f"(?P<m{n}>{message.starts})" for n, message in enumerate(self.messages))
         return re.compile("^(?:" + ("|".join(parts) or r"(?!)") + ")", re.MULTILINE)
 
     @cached_property
@@ -112,7 +105,6 @@ class Taxonomy(Data):
             mine = own.classes.get(name)
             classes[name] = mine.model_copy(update={"words": (*mine.words, *one.words)}) if mine else one
         return Taxonomy(
-            limits=own.limits if "limits" in own.model_fields_set else self.limits,
             messages=(*own.messages, *self.messages),
             completion=(*own.completion, *self.completion),
             return_codes={**self.return_codes, **own.return_codes},
@@ -171,7 +163,7 @@ class JobOutput:
     Attributes:
         texts: file name -> its text, for all files that may hold messages.
         return_code: exit status, negative for a signal, None where nobody kept it.
-        stopped: the class of the limit that ended it, as `timeout`.
+        stopped: the class of the limit that ended it, as `timeout`, and what was met.
         deck: the input deck, where it is one that we can read.
         results: numbers of the result tables, by file.
         values: what extractors read; missing: outputs that were expected and are not there.
@@ -179,22 +171,27 @@ class JobOutput:
 
     texts: Mapping[str, str] = field(default_factory=dict)
     return_code: int | None = None
-    stopped: str | None = None
+    stopped: tuple[str, str] | None = None
     deck: Deck | None = None
     results: tuple[tuple[str, Results], ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     missing: Sequence[str] = ()
 
     @staticmethod
-    def read(folder: Path, return_code: int | None = None, **known: Any) -> JobOutput:
-        """Read a job's folder, or one output file, by beginning and end of each file; `known` are other fields."""
+    def read(folder: Path, return_code: int | None = None, *, given: Collection[str] = (), **known: Any) -> JobOutput:
+        """Read a job's folder, or one output file, by beginning and end of each file.
+
+        Args:
+            given: names of files that the solver was given; they hold none of its messages.
+            known: other fields.
+        """
         paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
         deck, results, texts = None, [], {}
         for path in paths:
             kind = path.suffix.lower()
             if kind == _DECK:
                 deck = read_deck(read_text(path))
-            elif kind not in _SILENT:
+            elif kind not in _SILENT and path.name not in given:
                 texts[path.name] = read_text(path)
                 if read := _TABLES.get(kind):
                     results.append((path.name, read(texts[path.name].splitlines())))
@@ -220,16 +217,18 @@ def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
 def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
     """All evidence of failure, the strongest first."""
     if job.stopped:
-        return [(job.stopped, Evidence("limit", "it was ended at its limit"))]
+        return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
     messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
     messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
-        return [*code, *messages]
+        limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]  # why it was killed
+        return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
     unfinished = list(_unfinished(job, taxonomy))
-    if not messages and (code or unfinished):
-        messages = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))][:1]
-    rest = [*_insane(job, taxonomy.limits), *unfinished]
+    if (code or unfinished) and all(name == "solver_error" for name, _ in messages):
+        named = [(name, one) for one in warnings if (name := taxonomy.class_of(one.text))]
+        messages = [*(named or list(_last_words(job, taxonomy) if code else ()))[:1], *messages]
+    rest = [*_insane(job), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
     # A return code that only says "not 0" tells less than numbers and missing lines do.
     rest = [*rest, *code] if code and code[0][0] == "solver_error" else [*code, *rest]
@@ -257,6 +256,15 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
             line, counted = line + text.count("\n", counted, match.start()), match.start()
             found[kind].setdefault(words, Evidence("message", words, name, line))
     return list(found["error"].values()), list(found["warning"].values())
+
+
+def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
+    """What the last lines of a failed run say, from the end of each file on."""
+    for file, text in job.texts.items():
+        lines = text.splitlines()
+        for number in range(len(lines), max(0, len(lines) - _LAST), -1):
+            if name := taxonomy.class_of(lines[number - 1]):
+                yield name, Evidence("message", " ".join(lines[number - 1].split())[:_CHARACTERS], file, number)
 
 
 def _block(text: str) -> str:
@@ -290,7 +298,7 @@ def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
         yield "input_error", Evidence("input", "a section has thickness 0")
 
 
-def _insane(job: JobOutput, limits: Limits) -> Iterator[_Seen]:
+def _insane(job: JobOutput) -> Iterator[_Seen]:
     """Numbers that are no results: not finite, or a body that went away."""
     for key, value in job.values.items():
         if not math.isfinite(value):
@@ -298,10 +306,10 @@ def _insane(job: JobOutput, limits: Limits) -> Iterator[_Seen]:
     size = job.deck.size if job.deck else 0.0
     for name, one in job.results:
         moved = one.displacement or 0.0
-        if moved > (size * limits.displacement_to_size or limits.displacement):
+        if moved > (size * _FARTHEST or _FAR):
             against = f" in a model of size {size:.3g}" if size else ""
             yield "singularity", Evidence("result", f"a displacement of {moved:.3g}{against}", name)
         if one.bad or not math.isfinite(moved):
             yield "not_finite", Evidence("result", one.bad or "a displacement is not finite", name)
-        if one.epsilon is not None and one.epsilon >= limits.epsilon:
+        if one.epsilon is not None and one.epsilon >= _RESIDUAL:
             yield "singularity", Evidence("result", f"the residual is {one.epsilon:.3g} of the work done", name)

@@ -60,9 +60,10 @@ class Learning:
         features = self._measure(params)
         return [one for one in self.rules if one.rule.matches(features)]
 
-    def record(self, number: int, params: Mapping[str, Any], error: str | None = None) -> str | None:
-        """Take in how a trial ended; `error` is the text of the exception. Returns the class of failure."""
-        failure = None
+    def record(self, trial: Any, error: str | None = None) -> str | None:
+        """Take in how a trial, or mapping, ended; `error` is the exception's text. Returns the class of failure."""
+        params, failure = trial if isinstance(trial, Mapping) else trial.params, None
+        number = getattr(trial, "number", len(self.seen))
         if error is not None:
             failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
         for rule in self.warnings(params):
@@ -70,11 +71,6 @@ class Learning:
             self.advice.outcome(rule.id, helpful=failure is not None, source=f"{self.study}/{number}")
         self.seen.append(Row(self._measure(params), failure))
         return failure
-
-    def finish(self) -> None:
-        """Learn from what was recorded."""
-        self.advice.keep(self.scope, self.study, self.seen)
-        self.added = [one for one in self.advice.learn(self.scope, self.study) if one not in self._known]
 
     def report(self) -> dict[str, Any]:
         """Trials, failures by class, insights that were added and those that acted, with their standing."""
@@ -106,21 +102,25 @@ class Learning:
 
         @functools.wraps(objective)
         def watched(trial: Any, *args: Any, **kwargs: Any) -> Any:
-            error: str | None = "no result"
             try:
                 value = objective(trial, *args, **kwargs)
-                values = value if isinstance(value, Sequence) else [value]
-                if all(isinstance(one, int | float) and math.isfinite(one) for one in values):
-                    error = None
-                return value
             except Exception as raised:
-                error = f"{type(raised).__name__}: {raised}"
+                self.record(trial, f"{type(raised).__name__}: {raised}")
                 raise
-            finally:
-                params = trial if isinstance(trial, Mapping) else trial.params
-                self.record(getattr(trial, "number", len(self.seen)), params, error)
+            values = value if isinstance(value, Sequence) else [value]
+            good = all(isinstance(one, int | float) and math.isfinite(one) for one in values)
+            self.record(trial, None if good else "no result")
+            return value
 
         setattr(runner, found, watched)
+
+    def around(self, run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call the runner's own `run`; what it learned is kept, also where it was interrupted."""
+        try:
+            return run(*args, **kwargs)
+        finally:
+            self.advice.keep(self.scope, self.study, self.seen)
+            self.added = [one for one in self.advice.learn(self.scope, self.study) if one not in self._known]
 
 
 class ContextEngineeringMixin:
@@ -134,11 +134,8 @@ class ContextEngineeringMixin:
         self._learning.watch(self, objective)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the runner; what it learned is kept, also where it was interrupted."""
-        try:
-            return super().run(*args, **kwargs)  # type: ignore[misc]  # the runner that this is mixed into has it
-        finally:
-            self._learning.finish()
+        """Run the runner, and learn."""
+        return self._learning.around(super().run, *args, **kwargs)  # type: ignore[misc]  # what this is mixed into has it
 
     def get_learning_report(self) -> dict[str, Any]:
         """The learning report; see `Learning.report`."""
@@ -159,8 +156,5 @@ class ContextAwareRunner(ContextEngineeringMixin):
         return getattr(self._runner, name)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the runner; what it learned is kept, also where it was interrupted."""
-        try:
-            return self._runner.run(*args, **kwargs)
-        finally:
-            self._learning.finish()
+        """Run the runner, and learn."""
+        return self._learning.around(self._runner.run, *args, **kwargs)

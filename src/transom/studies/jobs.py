@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,7 @@ _POLL, _WATCH = 0.02, 0.25
 _GRACE = 2.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_STIFFNESS", "NUMBER_OF_CPUS")
 _KEPT = 1_000_000
+_ROOM = 500_000  # bytes; with less, what a solver says of a full disk may not have found room itself
 
 _WORKER = secrets.token_hex(8)
 _guard: subprocess.Popen[bytes] | None = None
@@ -37,10 +39,13 @@ _guard_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a command: exit status (negative for a signal), the class of the limit that ended it, wall time."""
+    """The end of a command: exit status (negative for a signal), the class of the limit that ended it, wall time.
+
+    `stopped` has beside the class what was met.
+    """
 
     return_code: int
-    stopped: str | None
+    stopped: tuple[str, str] | None
     seconds: float
 
 
@@ -73,10 +78,12 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
                 process.wait(_GRACE)
     for name in ("stdout.txt", "stderr.txt"):
         _shorten(folder / name)
+    if stopped is None and process.returncode and shutil.disk_usage(folder).free < _ROOM:
+        stopped = "disk_full", f"it ended with return code {process.returncode}, and no room is left"
     return Ended(process.returncode, stopped, time.monotonic() - began)
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> str | None:
+def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str, str] | None:
     """Wait for the end, or for a limit, which is given."""
     looked = began
     while True:
@@ -85,13 +92,13 @@ def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, be
             return None
         now = time.monotonic()
         if now - began > limits.seconds:
-            return "timeout"
+            return "timeout", f"limits.seconds is {limits.seconds:g}"
         if now - looked > _WATCH:
             looked = now
             if _memory(process.pid) > limits.memory:
-                return "memory_error"
+                return "memory_error", f"limits.memory is {limits.memory.human_readable(decimal=True)}"
             if _size(folder) > limits.disk:
-                return "output_flood"
+                return "output_flood", f"limits.disk is {limits.disk.human_readable(decimal=True)}"
 
 
 def _memory(pid: int) -> int:

@@ -16,12 +16,21 @@ from transom.studies.result import InsightCounts, StudyResult, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
-from transom.studies.study import Study, load_study
+from transom.studies.study import Data, Study, load_study
 from transom.studies.trials import Trial, failures
 from transom.studies.verify import Verification, verify
 
 STUDY, RESULT = "study.json", "result.json"
 _DAY = 86400.0
+
+
+class End(Data):
+    """What a study's report takes from the time when the study last ended."""
+
+    verification: Verification
+    insights: InsightCounts
+    advice: Advised | None = None
+    session_id: str | None = None
 
 
 def find_study(name: str, root: Path) -> Study:
@@ -48,13 +57,12 @@ def kept_study(study: Study, root: Path) -> StudyRunner:
 def standing(runner: StudyRunner) -> StudyResult:
     """The result of a study as it stands; what was verified and advised when it last ended is taken from its folder."""
     trials, kept = runner.trials(), runner.folder / RESULT
-    verification, advised = Verification(asked=runner.study.verify is not None), None
+    last = End(verification=Verification(asked=runner.study.verify is not None), insights=InsightCounts())
     if kept.is_file():
-        last = json.loads(kept.read_text("utf-8"))
-        verification = Verification.model_validate(last["verification"])
-        advised = Advised.model_validate(last["advice"]) if last["advice"] else None
-    counted = InsightCounts(used=used(trials))
-    return result_of(runner.study, trials, verification, counted, runner.solver.by, advised)
+        last = End.model_validate_json(kept.read_bytes())
+    insights = last.insights.model_copy(update={"used": used(trials)})
+    result = result_of(runner.study, trials, last.verification, insights, runner.solver.by, last.advice)
+    return result.model_copy(update={"session_id": last.session_id})
 
 
 def used(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -111,8 +119,8 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
     if advised:
         counted = counted.model_copy(update={"added": counted.added + len(advised.added)})
     result = result_of(study, done, verification, counted, runner.solver.by, advised)
-    last = {"verification": verification, "advice": advised}
-    write_json(runner.folder / RESULT, {key: one and one.model_dump(mode="json") for key, one in last.items()})
+    last = End(verification=verification, insights=counted, advice=advised, session_id=run.id)
+    write_json(runner.folder / RESULT, last.model_dump(mode="json"))
     await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
 

@@ -183,8 +183,9 @@ def best_line(study: Study, best: Best) -> str:
 
 def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """Trials as rows with their provenance: the study, the digest of its problem, who solved, what rejected."""
-    origin = {"study": study.study, "scope": study.scope, "problem": study.problem}
-    return [origin | {"number": one.number, "params": dict(one.params)} | one.to_record() for one in trials]
+    origin, names = {"study": study.study, "scope": study.scope, "problem": study.problem}, study.objectives
+    found = [(one, {of.name: value for of, value in zip(names, one.values, strict=False)}) for one in trials]
+    return [origin | one.model_dump(exclude={"values"}) | {"objectives": values} for one, values in found]
 
 
 def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:
@@ -194,7 +195,7 @@ def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:
 
 def as_csv(study: Study, trials: Iterable[Trial]) -> str:
     """Trials as a table: a column for each variable, output, objective and constraint."""
-    flat = [_flat(row, study) for row in rows_of(study, trials)]
+    flat = [_flat(row) for row in rows_of(study, trials)]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
@@ -203,13 +204,11 @@ def as_csv(study: Study, trials: Iterable[Trial]) -> str:
     return out.getvalue()
 
 
-def _flat(row: Mapping[str, Any], study: Study) -> dict[str, Any]:
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
             flat |= {f"{name}.{key}": one for key, one in value.items()}
-        elif name == "values":
-            flat |= {f"objective.{one.name}": number for one, number in zip(study.objectives, value, strict=False)}
         else:
             flat[name] = " ".join(value) if isinstance(value, tuple | list) else value
     return flat

@@ -74,6 +74,7 @@ class StudyRunner:
         self.hooks = load_hooks(self.study)
         self._lock, self._stop = FileLock(self.folder / "study.lock"), threading.Event()
         self._trouble: list[BaseException] = []
+        self._ended: dict[int, Trial] = {}
         self._lost, self._done_before, self._began = 0, 0, 0.0
         self._ranges = {name: one.distribution() for name, one in self.study.variables.items()}
         self._optuna = self._open()
@@ -101,20 +102,21 @@ class StudyRunner:
             hint = "give this one another name under `study`, or remove that folder"
             what = "trials of another problem are kept under this name: variables, settings or solver differ"
             raise InputError(what, where=str(self.folder), hint=hint)
-        spec, samplers = self.study.sampler, optuna.samplers
+        spec = self.study.sampler
         # A resumed study must not repeat its designs.
         seed = None if spec.seed is None else spec.seed + 7919 * len(opened.get_trials(deepcopy=False))
         if spec.kind == "tpe":
-            own: dict[str, Any] = {"n_startup_trials": spec.startup, "multivariate": True, "constant_liar": True}
-            opened.sampler = samplers.TPESampler(seed=seed, **own)
+            opened.sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
         else:
-            opened.sampler = {"random": samplers.RandomSampler, "nsga2": samplers.NSGAIISampler}[spec.kind](seed=seed)
+            opened.sampler = optuna.samplers.RandomSampler(seed=seed)
         return opened
 
     def trials(self) -> list[Trial]:
         """All trials that were begun, by number."""
-        stored = self._optuna.get_trials(deepcopy=False)
-        return [Trial.of(one, self.study) for one in stored if one.state.name != "WAITING"]
+        stored = [one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
+        made = {one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored}
+        self._ended = {number: trial for number, trial in made.items() if trial.kind != "running"}
+        return list(made.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
         """Run until the budget is used up; resumed, only what is left of it.
@@ -176,13 +178,12 @@ class StudyRunner:
 
         What a killed worker left comes first.
         """
-        limit = self.study.budget.seconds or math.inf
         with self._lock:
             for rejected in range(20 * _REJECTIONS):
                 left = self._left_over()
                 if left is None:
                     trials = self.trials()
-                    if self._stop.is_set() or time.monotonic() - self._began > limit or _spent(trials) >= budget:
+                    if self._stop.is_set() or _spent(trials) >= budget:
                         return None
                     self._step(trials, budget)
                 trial, claim = left or self._fresh()
@@ -246,26 +247,26 @@ class StudyRunner:
 
     def _work(self, trial: optuna.Trial, audited: tuple[str, ...], budget: int) -> None:
         """Solve a trial and record its outcome."""
+        source = str(trial.user_attrs.get("source", "sampler"))
+        about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
         if kept := trial.user_attrs.get(RECORD):  # its worker was killed between the solve and the end
-            done = Trial.from_record(trial.number, trial.params, kept)
+            done = Trial(number=trial.number, params=trial.params, **kept)
         elif same := same_design(trial.params, self.trials()):
             why = f"the same design as trial {same.number}" + (f": {same.reason}" if same.reason else "")
-            source = str(trial.user_attrs.get("source", "sampler"))
-            done = replace(same, number=trial.number, same_as=same.number, reason=why, source=source, audit=audited)
-            done = replace(done, seconds=0.0, ended=_now())
-            trial.set_user_attr(RECORD, done.to_record())
-        elif solved := self._solved(trial):
-            done = replace(solved, audit=audited)
-            trial.set_user_attr(RECORD, done.to_record())
+            own = {**about, "same_as": same.number, "reason": why, "seconds": 0.0, "ended": _now()}
+            done = same.model_copy(update=own)
+        elif found := self._solved(trial):
+            done = Trial(**about, **found, ended=_now())
         else:
             return  # we ended it; the next run takes the trial over
+        trial.set_user_attr(RECORD, done.to_record())
         self._tell(trial, done)
         if done.kind in ("solved", "failed") and done.same_as is None:
             self.guide.score(done)
         self._progress(done, budget)
 
-    def _solved(self, trial: optuna.Trial) -> Trial | None:
-        """Solve, again where the machine failed; None where the run is being stopped."""
+    def _solved(self, trial: optuna.Trial) -> dict[str, Any] | None:
+        """Solve, again where the machine failed; gives fields of `Trial`, None where the run is being stopped."""
         folder = self._trial_folder(trial.number)
         about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder)
         self.call_hooks(about)
@@ -273,16 +274,19 @@ class StudyRunner:
         while solved.diagnosis.severity == "machine" and attempts <= RETRIES and not self._stop.is_set():
             time.sleep(_PAUSES[attempts - 1])
             solved, attempts = self._solve(folder, trial.params), attempts + 1
-        if self._stop.is_set() and solved.diagnosis.failure:
+        found = solved.diagnosis
+        if self._stop.is_set() and found.failure:
             return None
-        if solved.diagnosis.severity == "study":
-            hint = f"{solved.diagnosis.advice}; then resume the study"
-            raise StudyStopped(solved.diagnosis.reason, where=f"trial {trial.number}", hint=hint)
+        if found.severity == "study":
+            raise StudyStopped(
+                found.reason, where=f"trial {trial.number}", hint=f"{found.advice}; then resume the study"
+            )
         about.solved = solved
         self.call_hooks(replace(about, moment="post_solve"))
-        if solved.diagnosis.failure:
+        if found.failure:
             self.call_hooks(replace(about, moment="on_failure"))
-        return replace(self._outcome(trial, solved), attempts=attempts)
+        fields = {"by": solved.by, "seconds": round(solved.seconds, 3), "attempts": attempts}
+        return fields | self._outcome(trial.params, solved)
 
     def _solve(self, folder: Path, params: dict[str, Number]) -> Solved:
         shutil.rmtree(folder, ignore_errors=True)
@@ -296,26 +300,23 @@ class StudyRunner:
             raised = Evidence("message", f"{type(error).__name__}: {error}")
             return Solved(diagnosis("solver_error", self.taxonomy, raised))
 
-    def _outcome(self, trial: optuna.Trial, solved: Solved) -> Trial:
-        found, source = solved.diagnosis, str(trial.user_attrs.get("source", "sampler"))
-        done = Trial(trial.number, "failed", dict(trial.params), failure=found.failure, by=solved.by, source=source)
-        done = replace(done, seconds=round(solved.seconds, 3), ended=_now(), reason=found.reason)
+    def _outcome(self, params: dict[str, Number], solved: Solved) -> dict[str, Any]:
+        found, names = solved.diagnosis, {**self.study.values(params), **solved.outputs}
         if found.failure:
-            return replace(done, kind="lost" if found.severity == "machine" else "failed")
-        names = {**self.study.values(trial.params), **solved.outputs}
+            kind = "lost" if found.severity == "machine" else "failed"
+            return {"kind": kind, "failure": found.failure, "reason": found.reason}
         if unknown := sorted(self.study.needed_outputs - names.keys()):
-            there = ", ".join(sorted(solved.outputs))
             what = f"the solver {solved.by} gives no {unknown[0]}, which objectives or constraints name"
-            raise InputError(what, where=self.study.study, hint=f"it gives {there}")
+            raise InputError(what, where=self.study.study, hint=f"it gives {', '.join(sorted(solved.outputs))}")
         values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
-            return replace(done, failure="not_finite", reason=f"the objectives are {values}")
+            return {"kind": "failed", "failure": "not_finite", "reason": f"the objectives are {values}"}
         violated = violations(self.study, names, self.guide.margin)
-        return replace(done, kind="solved", outputs=dict(solved.outputs), values=values, violations=violated, reason="")
+        return {"kind": "solved", "outputs": dict(solved.outputs), "values": values, "violations": violated}
 
-    def _reject(self, trial: optuna.Trial, rejection: Rejection) -> None:
-        done = Trial(trial.number, "rejected", dict(trial.params), failure=rejection.failure, reason=rejection.reason)
-        done = replace(done, rules=rejection.rules, ended=_now())
+    def _reject(self, trial: optuna.Trial, why: Rejection) -> None:
+        about: dict[str, Any] = {"number": trial.number, "params": trial.params, "ended": _now()}
+        done = Trial(**about, kind="rejected", failure=why.failure, reason=why.reason, rules=why.rules)
         trial.set_user_attr(RECORD, done.to_record())
         self._tell(trial, done)
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from transom.canonical import write_atomic
 from transom.errors import InputError
 from transom.studies.expression import fill
-from transom.studies.extract import extract
 from transom.studies.failures import Diagnosis, Evidence, JobOutput, Taxonomy, classify, diagnosis
+from transom.studies.job_files import extract
 from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
 
@@ -129,12 +129,15 @@ def run_and_judge(
     by: str,
 ) -> Solved:
     """Run a command in its folder, read its outputs, and say how it ended; without those `needed` it failed."""
+    given = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
         read = {} if ended.stopped else {name: extract(one, folder) for name, one in outputs.items()}
         values = {name: value for name, value in read.items() if value is not None}
         missing = sorted(set(needed) - values.keys()) if ended.return_code == 0 else ()
-        job = JobOutput.read(folder, ended.return_code, stopped=ended.stopped, values=values, missing=missing)
+        job = JobOutput.read(
+            folder, ended.return_code, given=given, stopped=ended.stopped, values=values, missing=missing
+        )
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

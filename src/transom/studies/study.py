@@ -112,35 +112,25 @@ class Constant(Data):
 
 
 class Wish(Data):
-    """Something computed: the output `name`, or the formula `value` of outputs, variables and constants."""
+    """An output of the solver, or a formula of outputs, variables and constants."""
 
-    name: str
-    value: FormulaText | None = None
-
-    @model_validator(mode="after")
-    def _a_formula(self) -> Self:
-        Formula.parse(self.text)
-        return self
-
-    @property
-    def text(self) -> str:
-        return self.value or self.name
+    name: FormulaText
 
 
 class Objective(Wish):
-    """An output to minimise or maximise."""
+    """What to minimise or maximise."""
 
     direction: Literal["minimize", "maximize"] = "minimize"
 
 
 class Bound(Wish):
-    """A bound on an output."""
+    """A bound on an output or formula."""
 
     max: float | None = None
     min: float | None = None
 
     @model_validator(mode="after")
-    def _some(self) -> Bound:
+    def _some(self) -> Self:
         if self.max is None and self.min is None:
             raise ValueError("needs max or min")
         if self.max is not None and self.min is not None and self.min > self.max:
@@ -194,10 +184,9 @@ class Verification(Data):
 
 
 class Budget(Data):
-    """The budget: solves that end with a result or a failure of the design, and seconds."""
+    """The budget: solves that end with a result or a failure of the design; `workers` at once."""
 
     trials: int = Field(40, ge=1)
-    seconds: float | None = Field(None, gt=0)
     workers: int = Field(1, ge=1, le=256)
 
 
@@ -229,9 +218,8 @@ class SamplerSpec(Data):
     `steps`: beside TPE, every other design of the second half is a step from the best one.
     """
 
-    kind: Literal["tpe", "random", "nsga2"] = "tpe"
+    kind: Literal["tpe", "random"] = "tpe"
     seed: int | None = None
-    startup: int = Field(10, ge=1)
     steps: bool = True
 
 
@@ -283,7 +271,7 @@ class Study(Data):
     def needed_outputs(self) -> frozenset[str]:
         """Names of the outputs that the objectives and constraints use."""
         wishes: tuple[Wish, ...] = (*self.objectives, *self.constraints)
-        names = frozenset[str]().union(*(Formula.parse(one.text).names for one in wishes))
+        names = frozenset[str]().union(*(Formula.parse(one.name).names for one in wishes))
         return names - {*self.variables, *self.fixed}
 
     def values(self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None) -> dict[str, Number]:
@@ -322,13 +310,32 @@ def load_study(path: Path) -> Study:
 def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
     """What is wrong beyond a single field: its place, what it is, and what to do."""
     yield from _name_mistakes(study)
-    for at, text, known in _formulas(study):
+    before = {*study.variables, *study.fixed}
+    after = before | study.solver.outputs.keys() if study.solver.command else None  # only a plug-in knows its outputs
+    for at, text in _formulas(study):
         place, formula = ".".join(map(str, at)), Formula.parse(text)
+        known = before if at[0] in ("features", "require") else after
         if known is not None and (unknown := sorted(formula.names - known)):
             yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
         if at[0] == "require" and not formula.compares:
             yield at, f"{place}: {text!r} compares nothing", "use < or <="
-    yield from _file_mistakes(study)
+    files: dict[tuple[Key, ...], str] = {("failures", number): name for number, name in enumerate(study.failures)}
+    files |= {("solver", "templates", name): path for name, path in study.solver.templates.items()}
+    for at, name in files.items():
+        try:
+            (study.folder / name).read_text("utf-8")
+        except OSError:
+            yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
+        except UnicodeDecodeError:
+            yield at, f"{name} is no UTF-8 text", "save it as UTF-8"
+
+
+def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Every formula with its place."""
+    yield from ((("features", name), text) for name, text in study.features.items())
+    yield from ((("require", number), text) for number, text in enumerate(study.require))
+    yield from ((("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives))
+    yield from ((("constraints", number, "name"), one.name) for number, one in enumerate(study.constraints))
 
 
 def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
@@ -341,42 +348,14 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
                 yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
             seen[name] = group
     for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
-        for number, one in enumerate(wishes):
-            if one.name in [other.name for other in wishes[:number]]:
-                hint = "give max and min in one, or rename one and name the output by `value`"
-                yield (group, number, "name"), f"two of {group} are named {one.name}", hint
+        for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
+            if name in [one.name for one in wishes[:number]]:
+                yield (group, number, "name"), f"two of {group} are named {name}", "give max and min in one"
     for name in study.solver.outputs.keys() & seen.keys():
         hint = "rename the output: where it is not written, the other number would stand for it"
         yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
         yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
-
-
-def _file_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
-    files: dict[tuple[Key, ...], str] = {("failures", number): name for number, name in enumerate(study.failures)}
-    files |= {("solver", "templates", name): path for name, path in study.solver.templates.items()}
-    for at, name in files.items():
-        if not (study.folder / name).is_file():
-            yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
-    for name, path in study.solver.templates.items():
-        try:
-            (study.folder / path).read_text("utf-8")
-        except UnicodeDecodeError:
-            yield ("solver", "templates", name), f"{path} is no UTF-8 text", "save it as UTF-8"
-
-
-def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str, set[str] | None]]:
-    """Every formula with its place and the names that it may use; None: only a plug-in knows its outputs."""
-    before = {*study.variables, *study.fixed}
-    after = before | study.solver.outputs.keys() if study.solver.command else None
-    for name, text in study.features.items():
-        yield ("features", name), text, before
-    for number, text in enumerate(study.require):
-        yield ("require", number), text, before
-    groups: dict[str, tuple[Wish, ...]] = {"objectives": study.objectives, "constraints": study.constraints}
-    for group, wishes in groups.items():
-        for number, one in enumerate(wishes):
-            yield (group, number, "value" if one.value else "name"), one.text, after
 
 
 def _check_space(study: Study, file: YamlFile) -> None:

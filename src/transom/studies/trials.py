@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from transom.studies.expression import Formula
-from transom.studies.study import Bound, Number, Study
+from transom.studies.study import Bound, Data, Number, Study
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -21,8 +22,7 @@ FAILED_BY = 10.0
 _MOST = 5.0
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Data):
     """One design.
 
     Attributes:
@@ -44,10 +44,10 @@ class Trial:
 
     number: int
     kind: Literal["solved", "failed", "rejected", "running", "lost"]
-    params: Mapping[str, Number]
-    outputs: Mapping[str, float] = field(default_factory=dict)
+    params: dict[str, Number]
+    outputs: dict[str, float] = Field(default_factory=dict)
     values: tuple[float, ...] = ()
-    violations: Mapping[str, float] = field(default_factory=dict)
+    violations: dict[str, float] = Field(default_factory=dict)
     failure: str | None = None
     reason: str = ""
     audit: tuple[str, ...] = ()
@@ -65,13 +65,7 @@ class Trial:
 
     def to_record(self) -> dict[str, Any]:
         """The record in the storage, beside number and parameters."""
-        return {name: value for name, value in vars(self).items() if name not in ("number", "params")}
-
-    @staticmethod
-    def from_record(number: int, params: Mapping[str, Number], record: Mapping[str, Any]) -> Trial:
-        """The trial of a record."""
-        lists = {name: tuple(record.get(name, ())) for name in ("values", "audit", "rules")}
-        return Trial(number=number, params=params, **{**record, **lists})
+        return self.model_dump(exclude={"number", "params"})
 
     @staticmethod
     def of(frozen: FrozenTrial, study: Study) -> Trial:
@@ -79,7 +73,7 @@ class Trial:
         ended = frozen.state.is_finished()
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
-        return Trial.from_record(frozen.number, params, record)
+        return Trial(number=frozen.number, params=params, **record)
 
 
 def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
@@ -95,7 +89,7 @@ def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
     """The objectives; `names` is everything that has a name, outputs too."""
-    return tuple(Formula.parse(one.text)(names) for one in study.objectives)
+    return tuple(Formula.parse(one.name)(names) for one in study.objectives)
 
 
 def violations(
@@ -110,7 +104,7 @@ def violations(
     """
     moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
     both = [names, {**names, **moved}]
-    return {one.name: max(_violation(one, Formula.parse(one.text)(each)) for each in both) for one in study.constraints}
+    return {one.name: max(_violation(one, Formula.parse(one.name)(each)) for each in both) for one in study.constraints}
 
 
 def _violation(bound: Bound, value: float) -> float:
