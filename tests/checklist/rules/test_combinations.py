@@ -17,6 +17,7 @@ from transom.checklist.rules.reading import Clause, Reading
 
 LANGUAGES = {language.domain.domain: language for language in shipped().languages}
 # How many patterns and waivers are given; one pair a combination, in turn, so that all of them meet all the items.
+MOST_ITEMS = 6  # of a spec
 KINDS = ((None, None), (None, 0), (None, 2), (2, None), (2, 0), (2, 2))
 
 
@@ -54,7 +55,11 @@ def combinations(language: Language) -> Iterator[Reading]:
     beside = [(name, value) for name in told if name in (*domain.narrows, "stage", "step") for value in told[name]]
     makes = {name: ["", *sorted(told[name])] for name in told if name not in dict(beside)}
     made = [dict(zip(makes, values, strict=True)) for values in itertools.product(*makes.values())]
-    told_of = list(itertools.product(filter(whole, made), subsets))
+    told_of = [
+        (chosen, subset)
+        for chosen, subset in itertools.product(filter(whole, made), subsets)
+        if 0 < len(items_for(domain, subset, {name: value for name, value in chosen.items() if value})) <= MOST_ITEMS
+    ]
     rounds = max(len(told_of), len(beside) + 1)
     for number, (chosen, subset) in zip(range(rounds), itertools.cycle(told_of), strict=False):
         said = {name: value for name, value in chosen.items() if value}
@@ -68,6 +73,8 @@ def whole(chosen: dict[str, str]) -> bool:
     if "relation" not in chosen:
         return True
     given = [name for name in ("relation", "limit", "unit_word", "zero") if chosen.get(name)]
+    if "unit_word" not in chosen:
+        return given in ([], ["relation", "limit"])
     return given in (["relation", "limit", "unit_word"], ["relation", "zero"])
 
 
@@ -78,16 +85,17 @@ def test_every_combination_passes_the_gate(name: str) -> None:
     done = 0
     for reading in combinations(LANGUAGES[name]):
         items = items_for(reading.domain, reading.entities, reading.choices)
-        assert items, reading
         requirements, waivers = next(kinds)
-        if requirements and not any(item.compares for item in items):
+        if any(item.needs_patterns for item in items):
+            requirements = 2
+        elif requirements and not any(item.compares for item in items):
             requirements = None
         analysis = write_analysis(reading, requirements, waivers)
         config = configuration("Something.", requirements or "N/A", "N/A" if waivers is None else waivers)
         findings = rounds_after(analysis, config).findings()
         assert findings == [], (reading.entities, reading.choices, findings)
         done += 1
-    assert done >= 2
+    assert done
 
 
 def test_the_choices_are_those_of_the_sentences() -> None:

@@ -116,3 +116,33 @@ def test_a_key_is_added_and_nothing_else_changes(text: str, added: str) -> None:
 def test_a_key_that_cannot_follow_is_left_to_the_person() -> None:
     with pytest.raises(InputError, match=r"a\.yaml: b cannot be added; write it yourself: b: 1"):
         add_key(parse_yaml("{a: 1}\n", Path("a.yaml")), "b", 1)
+
+
+ORDINARY: Any = load_yaml(Path(__file__).parent / "data" / "ordinary.yaml").data
+
+
+@pytest.mark.parametrize(("part", "at_once", "asked"), [("lines", 71, 8), ("later", 35, 4)])
+def test_ordinary_lines(part: str, at_once: int, asked: int) -> None:
+    """Read at once, or among the three that are shown; never as something else."""
+    counts = {"right": 0, "near": 0}
+    wrong = []
+    for row in ORDINARY[part]:
+        meant = (row["domain"], row["items"])
+        try:
+            reading = read_description(row["text"], shipped())
+        except NeedsModel:
+            near = [(one.domain, list(one.items)) for one in near_readings(row["text"], shipped())]
+            counts["near"] += meant in near
+            continue
+        found = (reading.domain.domain, [item.key for item in reading.items])
+        counts["right"] += found == meant
+        wrong += [row["text"]] if found != meant else []
+    assert wrong == []
+    assert counts["right"] >= at_once
+    assert sum(counts.values()) >= at_once + asked
+
+
+@pytest.mark.parametrize("text", ORDINARY["others"])
+def test_what_only_comes_near_an_ordinary_line_is_not_read(text: str) -> None:
+    with pytest.raises(NeedsModel):
+        read_description(text, shipped())

@@ -7,7 +7,8 @@ one that is joined by `nor`; in `{entities:or}` an `or` joins as well, which
 is right behind a negation alone. `{number:name}` is a number other than zero, and a choice. `\[` is a bracket of the
 text itself. `{free}` is any run of the free words. Commas, colons and brackets may follow any word.
 
-A list with keys is a choice: which of its keys was said is part of what was understood. `{list=mark}` is a choice that
+A list with keys is a choice: which of its keys was said is part of what was understood; `{list:key}` makes that choice
+without a word, and `{entities:key}` names that thing. `{list=mark}` is a choice that
 must agree with the others of the same mark and says nothing else: `{flag=1} means {outcome=1}` understands `MET means
 found` and not `MET means violation`. A list without elements matches nothing, so a form that needs it is not there.
 """
@@ -163,13 +164,15 @@ class Grammar:
 
     def _make(self, name: str, tail: str, mark: str, seen: tuple[str, ...]) -> Node:
         if name == "entities":
-            return self._entities(tail, seen)
+            return Said(Chain([]), thing=tail) if tail in self._keys else self._entities(tail, seen)
         found = self.lists[name]
         if name == "free":
             word = self._any(flat(found), seen)
             return Chain([word, Often(word)])
         if not isinstance(found, Mapping):
             return self._any(found, seen)
+        if tail:
+            return Said(Chain([]), choice=(name, tail))
         choice = f"={mark}" if mark else name
         return OneOf([Said(self._any(words, seen), choice=(choice, key)) for key, words in found.items()])
 

@@ -65,7 +65,8 @@ class Language:
 
     def of_claim(self, claim: KnownClaim) -> Grammar:
         """The grammar in which the places of a claim are filled with its words."""
-        return self.grammar.over(claim.slots())
+        slots = claim.slots()
+        return self.grammar.over({**slots, "where": (*slots["where"], "{anywhere}")})
 
     def _compiled(self) -> Iterator[Speech]:
         for claim in self.domain.claims:

@@ -19,7 +19,7 @@ from transom.checklist.rules.forms import normal
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.meaning import needed, parameters_of, read_as
-from transom.checklist.rules.reading import Reading
+from transom.checklist.rules.reading import Reading, shorter_readings
 from transom.checklist.rules.shapes import Domain, KnownItem
 from transom.errors import NeedsModel
 
@@ -76,9 +76,19 @@ def near_readings(
             score = _score(topic, told, weights)
             if score >= _NEAR:
                 found.append((-round(score, 3), turn, things, -len(topic.items), told))
-    near = (told for *_, told in sorted(found, key=lambda one: one[:-1]))
-    fitting = (told for told in near if _fits(read_as(told, text, knowledge), requirements, waivers))
+    ranked = [told for *_, told in sorted(found, key=lambda one: one[:-1])]
+    near = [*_shorter(text, knowledge), *ranked]
+    single = (told for at, told in enumerate(near) if told not in near[:at])
+    fitting = (told for told in single if _fits(read_as(told, text, knowledge), requirements, waivers))
     return list(itertools.islice(fitting, MOST))
+
+
+def _shorter(text: str, knowledge: Knowledge) -> Iterator[ReadsAs]:
+    """What the description would be read as without a word or two."""
+    for reading in shorter_readings(text, knowledge):
+        known = parameters_of(reading.domain, reading.items, knowledge)
+        given = {name: value for name, value in reading.choices.items() if name in known}
+        yield ReadsAs(reading.domain.domain, tuple(item.key for item in reading.items), given)
 
 
 def _fits(reading: Reading, requirements: int | None, waivers: int | None) -> bool:

@@ -82,8 +82,19 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
         names = " and ".join(reader.domain.title for reader, _ in full)
         raise NeedsModel([NotUnderstood(text.strip(), f"{WHERE}, read as {names}")])
     if not full:
-        raise NeedsModel(_narrowing(told, readings) or _not_understood(told, readings))
+        words = [
+            NotUnderstood(words, f"{WHERE}: it would change what is asked") for words, _ in _shorter(told, readings)
+        ]
+        raise NeedsModel(words[:1] or _not_understood(told, readings))
     return _reading(full[0][0].domain, full[0][1])
+
+
+def shorter_readings(text: str, knowledge: Knowledge) -> list[Reading]:
+    """What a description would be read as without one or two of its words, the fewest first."""
+    told = sentences(text)
+    readers = [_Reader(language, knowledge) for language in knowledge.languages]
+    found = [reading for _, reading in _shorter(told, [(one, [one.read(said) for said in told]) for one in readers])]
+    return [reading for reading in found if reading]
 
 
 # What a row of clauses says -> the first such row that was found. Its length is the same for all that are kept.
@@ -126,16 +137,17 @@ class _Reader:
     def foreign(self, word: str) -> bool:
         return word not in self.vocabulary and not (NUMBER in self.vocabulary and is_number(word))
 
-    def narrowing(self, words: Sequence[str], length: int) -> str:
-        """So many words in a row without which the rest would be read; empty where there are none."""
+    def shortened(self, words: Sequence[str], length: int) -> tuple[str, tuple[Clause, ...]] | None:
+        """So many words in a row without which the rest would be read, and as what; None where there are none."""
         foreign = {at for at, word in enumerate(words) if self.foreign(word)}
         for at in range(len(words) - length + 1) if len(words) <= _SHORT else ():
             run = words[at : at + length]
             if foreign <= set(range(at, at + length)) and all(word.isalpha() for word in run):
                 rest = [*words[:at], *words[at + length :]]
-                if rest and len(_Clauses(rest, self._speeches).parses()) == 1:
-                    return " ".join(filter(self.foreign, run)) or " ".join(run)
-        return ""
+                parses = _Clauses(rest, self._speeches).parses() if rest else {}
+                if len(parses) == 1:
+                    return " ".join(filter(self.foreign, run)) or " ".join(run), next(iter(parses.values()))
+        return None
 
     def _lifted(self, sentence: str) -> list[Clause] | None:
         """The sentence without what stands in brackets, and that by itself."""
@@ -216,16 +228,18 @@ def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
     return Reading(domain, tuple(items_for(domain, entities, choices)), entities, choices, tuple(clauses))
 
 
-def _narrowing(
+def _shorter(
     told: Sequence[str], readings: Sequence[tuple[_Reader, list[list[Clause] | None]]]
-) -> list[NotUnderstood]:
-    """One or two words without which all would be understood, which is why they may not be passed over."""
+) -> Iterator[tuple[str, Reading | None]]:
+    """One or two words without which all would be understood, which is why they may not be passed over; and as what."""
     for length in (1, 2):
         for reader, found in readings:
             lost = [sentence for sentence, clauses in zip(told, found, strict=True) if clauses is None]
-            if len(lost) == 1 and (words := reader.narrowing(normal(lost[0]), length)):
-                return [NotUnderstood(words, f"{WHERE}: it would change what is asked")]
-    return []
+            if len(lost) == 1 and (short := reader.shortened(normal(lost[0]), length)):
+                try:
+                    yield short[0], _reading(reader.domain, [clauses or short[1] for clauses in found])
+                except NeedsModel:
+                    yield short[0], None
 
 
 def _not_understood(

@@ -37,6 +37,7 @@ class KnownClaim(Shape):
     Attributes:
         subject: of what something is said: `every block`.
         is_: what it must be, after *is* and *to be*: `switched off`.
+        is_not: what it must not be, after *not* and before the subject: `negative`.
         does: what it must do, with and without the s: `has a total power`, `have a total power`.
         adjective: what may stand before the subject: `the *correct* version`.
         quality: the noun of what is asked: `correctness`.
@@ -50,6 +51,7 @@ class KnownClaim(Shape):
     means: Line
     subject: tuple[Template, ...] = ()
     is_: Annotated[tuple[Template, ...], Field(alias="is")] = ()
+    is_not: tuple[Template, ...] = ()
     does: tuple[Template, ...] = ()
     adjective: tuple[Template, ...] = ()
     quality: tuple[Template, ...] = ()
