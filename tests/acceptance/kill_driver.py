@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.forked import attempt, records
 from transom.canonical import digest
@@ -34,8 +35,8 @@ class CountedSession(Session):
 
     log: Path
 
-    def chain(self, store: SqliteStore | None = None) -> Chain:
-        rules: Provider = super().chain(store).providers[0]
+    def chain(self, store: SqliteStore | None = None, spec: str | None = None, **_: Any) -> Chain:
+        rules: Provider = super().chain(store, spec).providers[0]
 
         async def answer(request: Request) -> Reply:
             reply = await rules.complete(request)  # which answers no questions of the gates: they stay for a person

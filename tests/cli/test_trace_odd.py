@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_trace import FORMS
 from transom.cli import main
 from transom.telemetry import Telemetry
 from transom.telemetry.read import read_trace
@@ -57,7 +56,7 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     alone, beside = traces / ("b" * 32 + ".jsonl"), traces / f"{GOOD}.jsonl"
     for what, text in ODD.items():
         alone.write_text(text.rstrip("\n") + "\n" + line(span(spanId="9")), encoding="utf-8")
-        odd: list[Odd] = []
+        odd: list[str] = []
         assert ([row.span_id for row in read_trace(alone, odd)], len(odd)) == (["9"], 1), what
     every = "".join(text.rstrip("\n") + "\n" for text in ODD.values())
     alone.write_text(every, encoding="utf-8")

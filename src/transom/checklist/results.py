@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from transom import __version__
 from transom.canonical import Json, digest
 from transom.checklist.atoms import Requirements, Shape, Waivers
-from transom.checklist.spec.complexity import Complexity
+from transom.checklist.complexity import Complexity
 from transom.gates import Finding
 
 SPEC: Final = "ItemSpec"

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from tests.llm.recording import write_recording
 from transom.checklist.run import Verdict
@@ -64,7 +65,7 @@ class Written(session.Session):
         object.__setattr__(written, "author", author)
         return written
 
-    def chain(self, store: SqliteStore | None = None) -> Chain:
+    def chain(self, store: SqliteStore | None = None, spec: str | None = None, **_: Any) -> Chain:
         return Chain((ScriptedProvider(self.author.answer, name=BY),))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from transom.checklist.complexity import BEYOND, Complexity, complexity_of
 from transom.checklist.roles import make_role
-from transom.checklist.spec.complexity import BEYOND, Complexity, complexity_of
 
 
 @pytest.mark.parametrize(

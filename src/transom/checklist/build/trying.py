@@ -14,9 +14,9 @@ from transom.checklist.build.reading import Answers, LogicReply
 from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
+from transom.checklist.complexity import complexity_of
 from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord
-from transom.checklist.spec.complexity import complexity_of
 from transom.checklist.spec.document import parse_spec
 from transom.errors import InputError
 from transom.gates import Finding

@@ -9,9 +9,9 @@ from typing import Any
 
 from transom.agent import call
 from transom.canonical import digest
+from transom.checklist.complexity import BEYOND, complexity_of
 from transom.checklist.item import Item
 from transom.checklist.roles import make_role
-from transom.checklist.spec.complexity import BEYOND, complexity_of
 from transom.checklist.spec.configuration import input_details, simplified
 from transom.checklist.spec.document import (
     parse_analysis,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from transom.checklist.complexity import complexity_of
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
-from transom.checklist.spec.complexity import complexity_of
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.quality import quality_of
