@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from transom.errors import InputError
-from transom.llm import ToolCall
+from transom.llm import Reply, ToolCall
 from transom.runs.journal import RunState, apply
 from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer_call, in_full, of_call
 
@@ -17,7 +17,11 @@ FILE: Choice = {"stage": "s", "fingerprint": "f" * 64, "edited": "e", "file": "s
 
 
 def state(*choices: Choice) -> RunState:
+    """A conversation whose last reply makes the call, and what waits in it."""
     found = RunState()
+    reply = Reply((CALL,), stop="tool_calls").to_json()
+    apply(found, "user_message", {**KEY, "text": "pay", "fingerprint": "f"})
+    apply(found, "model_reply", {**KEY, "reply": reply})
     for choice in choices:
         apply(found, "paused", {"stage": choice["stage"], "reason": "why", "choice": choice})
     return found

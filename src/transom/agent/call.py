@@ -85,9 +85,7 @@ async def call(
     """
     box = tools or Toolbox()
     _check_tools(role, box)
-    if budget:
-        box.max_turns = budget.turns
-    session = Session(stage, "", role, box, Meter(budget or Budget()), raises=True)
+    session = Session(stage, "", role, box, Meter(budget or Budget(turns=box.max_turns)), raises=True)
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
     equip(session)
 

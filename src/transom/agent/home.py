@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,8 @@ from transom.agent.budget import Meter
 from transom.agent.setup import DeferredStore, Setup
 from transom.canonical import Json
 from transom.context.oversized import BlockSource
-from transom.errors import InputError, ToolError
-from transom.llm import Chain, Provider, Role
+from transom.errors import InputError
+from transom.llm import Chain, Role
 from transom.llm.structured import schema_check
 from transom.runs import Named, Run, Stage, Workspace
 from transom.runs.journal import fold
@@ -25,7 +25,7 @@ from transom.runs.prices import priced_exporter
 from transom.runs.run import RUNS
 from transom.runs.stage import KEPT, MAIN
 from transom.store import Store
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Toolbox
 
 KIND = NAMELESS = "agent"
 """What runs of agents are, and the name of a role that is given as a text."""
@@ -33,33 +33,30 @@ _OF_PROGRAM = re.compile(r"[^/]+(/(?!\d+\.\d+(/|$))[^/]+)*")
 """Conversations in which a program says something: no part of the name is that of a tool call."""
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Home:
     """A run of an agent's own, that can be gone on with.
 
     Attributes:
-        workspace: the `.transom` folder; a text is one too.
+        workspace: the `.transom` folder.
         name: of the conversation; the same name and role are the same conversation, whoever asks and when.
         store: the workspace's database, where the program has it open for many conversations at once; each opens it
             for itself where None.
+
+    Raises:
+        InputError: no path, or no name.
     """
 
-    workspace: Path
+    workspace: Path | str
     name: str
     store: Store | None = None
 
-    def __init__(self, workspace: Path | str, name: str, store: Store | None = None) -> None:
-        """See the class.
-
-        Raises:
-            InputError: no path, or no name.
-        """
-        given: tuple[object, object] = (workspace, name)
+    def __post_init__(self) -> None:
+        given: tuple[object, object] = (self.workspace, self.name)
         if not isinstance(given[0], Path | str) or not isinstance(given[1], str):
             what = f"a home is a folder and a name, and these are {' and '.join(type(one).__name__ for one in given)}"
             raise InputError(what, where="Home", hint='say Home(".transom", "monday")')
-        for name_, value in (("workspace", Path(workspace)), ("name", name), ("store", store)):
-            object.__setattr__(self, name_, value)
+        object.__setattr__(self, "workspace", Path(self.workspace))
 
     @staticmethod
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
@@ -124,11 +121,12 @@ class AgentConfig:
     limits: DeferredStore = field(default_factory=DeferredStore)
 
 
-def check_given(role: object, tools: object, at: object) -> None:
+def check_given(role: object, tools: object, provider: object, at: object) -> None:
     """Look at what no type checker has looked at. Each tool by itself is the toolbox's to refuse.
 
     Raises:
-        InputError: no role, one whose answers are to follow a schema that is none, no tools, or no place to live.
+        InputError: no role, one whose answers are to follow a schema that is none, no tools, no place to live, or a
+            provider where that has one.
     """
     if not isinstance(role, Role):
         hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
@@ -140,58 +138,19 @@ def check_given(role: object, tools: object, at: object) -> None:
     if not isinstance(at, Stage | Run | Named | Home | None):
         hint = 'say at=Home(".transom", "monday"), or leave it out'
         raise InputError(f"it lives in a Home, a run or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
-
-
-def given_role(role: Role, tools: Sequence[ToolDefinition]) -> Role:
-    """The role; a tool that it names has a name and a schema there, and what carries it out has to be given as well.
-
-    Raises:
-        ToolError: that is missing.
-    """
-    specs = [tool.spec for tool in tools]
-    missing = [spec.name for spec in role.tools if spec not in specs]
-    if missing:
-        what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-        raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
-    return role
-
-
-def given_setup(provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> Setup:
-    """Who answers where an agent lives.
-
-    Raises:
-        InputError: its run knows that itself.
-    """
-    if stage_of(at) is None:
-        return Setup.of(provider)
-    if provider is not None:
+    if isinstance(at, Stage | Run | Named) and provider is not None:
         raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
-    return Setup()
 
 
 def _kind(given: object) -> str:
     return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
 
 
-@dataclass
-class OpenPlace:
-    """The stage of an agent while it is open, and its run where that is the agent's own."""
-
-    stage: Stage
-    run: Run | None
-    closing: AsyncExitStack
-
-    async def close(self, *, answered: bool) -> None:
-        """Let go of the run; `answered`: something was said in it, and all of it has its answer."""
-        try:
-            if self.run is not None and not self.run.state.waiting:
-                await self.run.finish("done" if answered else "stopped")
-        finally:  # a store that takes no more holds nobody up
-            await self.closing.aclose()
-
-
-async def open_place(config: AgentConfig) -> OpenPlace:
+async def open_place(config: AgentConfig) -> tuple[Stage, AsyncExitStack]:
     """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
+
+    Returns:
+        The stage, and what lets go of the run.
 
     Raises:
         RunBusy: another process has this conversation open.
@@ -199,7 +158,7 @@ async def open_place(config: AgentConfig) -> OpenPlace:
     """
     closing, home = AsyncExitStack(), config.at if isinstance(config.at, Home) else None
     if stage := stage_of(config.at):
-        return OpenPlace(stage, None, closing)
+        return stage, closing
     settings = config.setup.settings
     try:
         if home is None:
@@ -222,4 +181,12 @@ async def open_place(config: AgentConfig) -> OpenPlace:
     except BaseException:
         await closing.aclose()
         raise
-    return OpenPlace(run.kept, run, closing)
+    closing.push_async_callback(_finish, run)
+    return run.kept, closing
+
+
+async def _finish(run: Run) -> None:
+    """Record how the run of an agent ends: done where something was said in it, and all of it has its answer."""
+    state = run.kept.state(MAIN)
+    if not run.state.waiting:
+        await run.finish("done" if state.messages and state.open_message is None else "stopped")

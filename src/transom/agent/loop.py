@@ -12,10 +12,9 @@ from transom.agent.session import Session
 from transom.agent.tool_execution import run_pending
 from transom.canonical import Json
 from transom.context import Assembled, go_on
-from transom.context.window import with_shares
 from transom.errors import InputError, OutOfTurns, TransomError, Unanswered
 from transom.llm import AssistantMessage, Block, Reply, Request
-from transom.llm.answering import CUT_OFF, GO_ON, MOST_PAUSES, VOID, answer_in_vain, is_paused, paused_in_vain
+from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
 from transom.llm.structured import complaints, repair_text
 from transom.llm.unquoted import unquote
@@ -44,23 +43,25 @@ async def run_message(session: Session) -> Reply:
             state = session.state
             if (answer := state.messages[-1].answer) is not None:
                 return answer
-            if state.pending is None:  # it paused, or does not follow its schema
+            if state.pending is None:  # it said nothing, or does not follow its schema
                 continue
-        if state.messages[-1].rounds > session.toolbox.max_turns:
+        if state.messages[-1].rounds > (most := session.meter.budget.turns):
             turns = (*state.turns, AssistantMessage(state.pending.parts))
-            what = f"it calls tools after its {session.toolbox.max_turns} turns are used up"
+            what = f"it calls tools after its {most} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
         await run_pending(session)
         session.check_listener()
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
-    """What a model is told whose last answer does not follow its schema; None where nothing is to be said."""
+    """What a model is told that said nothing, or does not follow its schema; None where nothing is to be said."""
     last = state.turns[-1] if state.turns else None
-    if state.messages[-1].bad_from is None or not isinstance(last, AssistantMessage):
-        return None
-    wrong = complaints(Reply(last.parts), session.check) if session.check else []
-    return {"text": repair_text(wrong)}
+    status = state.messages[-1].replies.get(state.replies - 1, {}).get("status")
+    if status == "silent" and last != GO_ON:
+        return {"text": GO_ON.text}
+    if status == "repair" and isinstance(last, AssistantMessage) and session.check:
+        return {"text": repair_text(complaints(Reply(last.parts), session.check))}
+    return None
 
 
 # -- one request ------------------------------------------------------------------------------------------------------
@@ -76,11 +77,6 @@ async def ask(session: Session) -> None:
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
-    if state.partial:
-        said = (AssistantMessage(state.partial.reply.parts),) if state.partial.reply.parts else ()
-        turns = (*request.window.turns, *said, *((GO_ON,) if state.partial.silent else ()))
-        request = replace(request, window=replace(request.window, turns=turns))
-        request = with_shares(request, session.role, budget=session.window, tokens=session.correction)
     if session.half:  # an error, a stop or a cap cut it off
         hear_piece(session, CUT_OFF)
     try:
@@ -91,7 +87,7 @@ async def ask(session: Session) -> None:
             judge=lambda reply: status_of(session, state, reply),
             on_delta=lambda piece: hear_piece(session, piece),
             seconds=seconds,
-            size=None if state.partial else assembled.size,
+            size=assembled.size,
         )
     except TimeoutError as error:
         raise error if isinstance(error, Unanswered) else session.meter.late() from error
@@ -150,27 +146,26 @@ def _tell_folded(session: Session, made: Assembled, began: int) -> None:
 
 
 def status_of(session: Session, state: Conversation, reply: Reply) -> str:
-    """How an answer stands after a reply: "" where it is whole, else `pause`, `repair` or `failed`."""
-    before = state.partial
-    if session.check is None and reply.stop != "pause":
-        return ""
-    whole = replace(reply, parts=(*before.reply.parts, *reply.parts)) if before else reply
-    if is_paused(whole):
-        if not (before and before.urged and not reply.parts):
-            return "pause" if (before.pauses if before else 0) < MOST_PAUSES else "failed"
-        whole = replace(whole, stop="end")
+    """How an answer stands after a reply: "" where it is whole, else `silent`, `repair` or `failed`."""
+    message = state.messages[-1]
+    if reply.stop == "pause" and not reply.calls:
+        if reply.parts:
+            return "failed"
+        if all(data.get("status") != "silent" for data in message.replies.values()):
+            return "silent"
+        reply = replace(reply, stop="end")
     try:
-        wrong = complaints(whole, session.check) if session.check else []
+        wrong = complaints(reply, session.check) if session.check else []
     except InputError:
         return "failed"
-    return "" if not wrong else "repair" if state.messages[-1].bad_from is None else "failed"
+    return "" if not wrong else "repair" if message.bad_from is None else "failed"
 
 
 def failure(session: Session, request: Request, reply: Reply) -> TransomError:
     """Why an answer came to nothing."""
     error: TransomError
-    if reply.stop == "pause":
-        error = paused_in_vain(reply.by)
+    if reply.stop == "pause" and reply.parts:
+        error = paused(reply.by)
     else:
         try:
             error = answer_in_vain(complaints(reply, session.check) if session.check else [], session.role.name)

@@ -194,7 +194,7 @@ def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any
     def request() -> Request | None:
         return asked or request_asked(session, message)
 
-    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls") else reply.stop)
+    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
     return Response(
         reply.text,
         how,

@@ -13,9 +13,9 @@ from transom.agent.session import Session
 from transom.context.oversized import level
 from transom.errors import ToolRefused
 from transom.llm import ToolCall, ToolSpec
-from transom.runs.conversation import Conversation
-from transom.runs.tool_calls import ToolCallScope
-from transom.tools.answers import again, done_before, refused, stopped_while_running, used_up
+from transom.runs.conversation import CallPlace, Conversation
+from transom.runs.tool_calls import in_handler
+from transom.tools.answers import again, done_before, made_beside, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
 from transom.tools.toolbox import Accepted
 
@@ -44,7 +44,7 @@ async def run_pending(session: Session) -> None:
             if isinstance(one, BaseException):
                 raise one
     if len(calls) > 1:
-        await _bound(session, calls)
+        await _bound(session, len(calls))
     state = session.state
     results = state.results
     for number, call in enumerate(calls):
@@ -53,8 +53,7 @@ async def run_pending(session: Session) -> None:
             whole = outcome_from_json(outcome)
             brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
             if brief is not whole:
-                session.stage.tools.replace_result(session.key, number, {**brief.to_json(), "brief": True})
-                _replace_equal(session, calls, number, whole, brief)
+                session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
             if number not in heard:
                 session.hear(ToolCallFinished, call, brief.result)
     state.settle()
@@ -72,9 +71,9 @@ def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
 
 
 async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
-    state, call, tools = session.state, calls[number], session.stage.tools
+    state, call, tools, at = session.state, calls[number], session.stage.tools, session.place(number)
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
-    capped = state.messages[-1].rounds >= session.toolbox.max_turns and not begun
+    capped = state.messages[-1].rounds >= session.meter.budget.turns and not begun
     instead = used_up(call) if capped else None
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
@@ -82,11 +81,9 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
     session.hear(ToolCallStarted, call)
     spec = _spec(session, call, accepted if instead is None else None)
     if begun:  # whatever tools there are today
-        spec = replace(spec, effect="once" if tools.was_once(session.key, number, call) else "unknown")
-    act = _act(session, state, number, call, accepted, seconds, instead)
-    came = await tools.carry_out(
-        session.key, number, spec, act, call=call, egress=state.egress, lost=done_before, stopped=stopped_while_running
-    )
+        spec = replace(spec, effect="once" if tools.was_once(at, call) else "unknown")
+    act = _act(session, at, call, accepted, seconds, instead)
+    came = await tools.carry_out(at, spec, act, call=call, lost=done_before, stopped=stopped_while_running)
     if not came.kept:
         heard.add(number)
         session.hear(ToolCallFinished, call, came.result)
@@ -94,28 +91,24 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
 
 def _act(
     session: Session,
-    state: Conversation,
-    number: int,
+    at: CallPlace,
     call: ToolCall,
     accepted: Accepted | None,
     seconds: float | None,
     instead: ToolOutcome | None,
 ) -> Callable[[], Awaitable[ToolOutcome]]:
-    place = (session.id, state.replies - 1, number)
-
     async def act() -> ToolOutcome:
         if instead:
             return instead
         if accepted and accepted[0].of_run:
-            token = CALL_ID.set(f"{session.id}/{place[1]}.{number}")
+            token = CALL_ID.set(at.opens)
             try:
-                ran = await session.toolbox.run(call, accepted, place=place)
+                ran = await session.toolbox.run(call, accepted, place=at)
             finally:
                 CALL_ID.reset(token)
         else:
-            scope = ToolCallScope(session.stage.host, state.egress)
-            with scope:
-                ran = await session.toolbox.run(call, accepted, seconds=seconds, place=place)
+            with in_handler(session.stage.host, session.state.egress) as scope:
+                ran = await session.toolbox.run(call, accepted, seconds=seconds, place=at)
             if scope.heard != "any":
                 ran = replace(ran, result=replace(ran.result, egress=scope.heard))
         return await keep(session, ran, session.window.result_tokens)
@@ -135,13 +128,12 @@ async def _answered(
     if tool.effect == "pure" and not tool.fresh:
         if before := session.derived.equal(call):
             return again(call, before)
-        for other, outcome in state.results.items() if len(calls) > 1 else ():
-            ran = outcome_from_json(outcome)
-            if calls[other].wanted == call.wanted and not ran.result.is_error:
-                return again(call, ran.result)
+        for other, outcome in state.results.items():
+            if calls[other].wanted == call.wanted and not outcome["result"]["is_error"]:
+                return made_beside(call, calls[other])
     if not tool.needs_approval:
         return None
-    said = await session.stage.tools.approval(session.key, number, call, state.egress)
+    said = await session.stage.tools.approval(session.place(number), call)
     if said.decision == "approve":
         return None
     why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
@@ -156,24 +148,13 @@ def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSp
     return ToolSpec(call.name if known else "unknown", "", {})  # what is not run has no effect
 
 
-async def _bound(session: Session, calls: Sequence[ToolCall]) -> None:
+async def _bound(session: Session, calls: int) -> None:
     """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere."""
-    outcomes = [outcome_from_json(session.state.results[number]) for number in range(len(calls))]
+    outcomes = [outcome_from_json(session.state.results[number]) for number in range(calls)]
     sizes = [session.correction.count(one.result.content) for one in outcomes]
     most = level(sizes, session.window.result_tokens)
     for number, (outcome, size) in enumerate(zip(outcomes, sizes, strict=True)):
         if size > most and not session.state.results[number].get("brief"):
             kept = await keep(session, outcome, most)
             if kept is not outcome:
-                session.stage.tools.replace_result(session.key, number, kept.to_json())
-                _replace_equal(session, calls, number, outcome, kept)
-
-
-def _replace_equal(
-    session: Session, calls: Sequence[ToolCall], number: int, before: ToolOutcome, after: ToolOutcome
-) -> None:
-    """Equal calls of the same reply repeat what the first one is answered with now."""
-    for other in range(number + 1, len(calls)):
-        if outcome_from_json(session.state.results[other]) == again(calls[other], before.result):
-            repeated = again(calls[other], after.result)
-            session.stage.tools.replace_result(session.key, other, {**repeated.to_json(), "brief": True})
+                session.stage.tools.replace_result(session.place(number), kept.to_json())

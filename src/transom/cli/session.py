@@ -196,7 +196,7 @@ class Session:
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
         if not self.budgets:
-            self.budgets.append(Spending(limit, prices.of))
+            self.budgets.append(Spending(limit, prices))
         self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
         return self.budgets[0]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,6 @@ Slot: TypeAlias = tuple[str, str]
 
 APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
 _SHORT = 8  # digits of a fingerprint that a person is shown and types
-_HANDED_ON = re.compile(r"/\d")  # what a call handed on; what a program opens is named `/sub`, and lasts
 _CUT = 500  # characters of arguments in an error
 
 
@@ -51,26 +49,6 @@ def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: s
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress != "any" else told
-
-
-def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
-    """What waits once a call has an outcome, whatever it is: nobody is asked about that call any more."""
-    return {
-        at: one
-        for at, one in waiting.items()
-        if "key" not in one or any(data[name] != value for name, value in one["key"].items())
-    }
-
-
-def without_conversation(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
-    """What waits once a conversation has another reply: none of its calls, nor what one of these handed on."""
-    return {at: one for at, one in waiting.items() if "key" not in one or not _within(one["key"], data)}
-
-
-def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
-    name, of = key["conversation"], reply["conversation"]
-    here = (key["stage"], key["epoch"]) == (reply["stage"], reply["epoch"])
-    return here and (name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None))
 
 
 # -- what a person is told --------------------------------------------------------------------------------------------

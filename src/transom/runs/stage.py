@@ -16,7 +16,7 @@ from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
 from transom.llm.provider import of_provider
 from transom.runs.artifact import write_file
-from transom.runs.conversation import OF_CALL, Conversation, ConversationKey
+from transom.runs.conversation import Conversation, ConversationKey
 from transom.runs.event_log import Host
 from transom.runs.observe import logged, of_reply, of_request
 from transom.runs.tool_calls import ToolJournal
@@ -59,7 +59,6 @@ class Stage:
         self._first = asyncio.Lock()
         self._windows: dict[str, WindowWriter] = {}
         self._claimed: set[str] = set()
-        self._said: dict[str, int] = {}
 
     @property
     def budget(self) -> WindowBudget:
@@ -124,13 +123,11 @@ class Stage:
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
-        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        await self.host.append(kind, {**where, **data})
+        await self.host.append(kind, {**self.key(conversation)._asdict(), **data})
 
     def append_soon(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation without waiting."""
-        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        self.host.append_soon(kind, {**where, **data})
+        self.host.append_soon(kind, {**self.key(conversation)._asdict(), **data})
 
     async def ask(
         self,
@@ -225,18 +222,15 @@ class Stage:
         writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
         ordinal: int = told["ordinal"]
         stop: BaseException | None = None
-        for attempt in (1, 2):
+        while self.state(conversation).replies <= ordinal:
             try:
                 told["window"] = await writer.keep(marked, state.turns, ordinal)
                 await self.append("model_reply", conversation, told)
             except BaseException as error:
-                stop = stop or error
-                if self.state(conversation).replies > ordinal:
-                    break
-                if attempt == 2 or not isinstance(error, asyncio.CancelledError):
+                lost = self.state(conversation).replies <= ordinal
+                if lost and (stop or not isinstance(error, asyncio.CancelledError)):
                     raise
-            else:
-                break
+                stop = stop or error
         return stop
 
     def pin(self, role: str, by: str) -> None:
@@ -250,10 +244,6 @@ class Stage:
         return self._pinned.get(id(chain)) or chain.providers[0].name
 
     # -- what its result comes of -------------------------------------------------------------------------------------
-
-    def count(self, conversation: str, messages: int) -> None:
-        """So many messages of a conversation count to what the stage's result comes of."""
-        self._said[conversation] = max(messages, self._said.get(conversation, 0))
 
     @property
     def answered(self) -> dict[str, set[AnsweredFrom]]:
@@ -281,19 +271,11 @@ class Stage:
         return [key for key in self.host.state.conversations if key[:2] == (self.name, self.epoch)]
 
     def _replies(self) -> list[dict[str, Any]]:
-        """The records of the replies that count today: what was said in this attempt, and what that handed on."""
-        found: list[dict[str, Any]] = []
-        counted: dict[str, set[int]] = {}
-        for key in self._of_stage():
-            name, state = key.conversation, self.host.state.conversation(key)
-            parent, _, last = name.rpartition("/")
-            call = OF_CALL.fullmatch(last)
-            if call and int(call[1]) not in counted.get(parent, ()):
-                continue
-            messages = state.messages if call else state.messages[: self._said.get(name, 0)]
-            counted[name] = {ordinal for message in messages for ordinal in message.replies}
-            found += [data for message in messages for data in message.replies.values()]
-        return found
+        """The records of the replies that stand in the conversations of this attempt, and in what those handed on."""
+        state = self.host.state
+        mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
+        messages = [message for key in mine for message in state.conversation(key).messages]
+        return [data for message in messages for data in message.replies.values()]
 
 
 def checked(name: object, where: str) -> str:
