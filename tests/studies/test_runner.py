@@ -279,3 +279,22 @@ def test_several_objectives_have_a_front(tmp_path: Path) -> None:
     assert (
         found == sorted(found, key=lambda trial: trial.values[0]) == sorted(found, key=lambda trial: -trial.values[1])
     )
+
+
+def test_a_design_that_was_solved_before_is_not_solved_again(tmp_path: Path) -> None:
+    path = write_study(tmp_path, trials=12)
+    ranges = "width: {low: 10, high: 40, step: 10, unit: mm}\n  hole: {choices: [4, 18]}"
+    text = path.read_text()
+    path.write_text(text[: text.index("width:")] + ranges + text[text.index("\nconstants:") :])
+    lines: list[str] = []
+    made = runner(tmp_path, path, progress=lines.append)
+    trials = made.run()
+    again = [trial for trial in trials if trial.same_as is not None]
+    assert again and counts(trials)["total"] == 12
+    for trial in again:
+        first = trials[trial.same_as or 0]
+        assert (trial.params, trial.kind, trial.values) == (first.params, first.kind, first.values)
+        assert trial.reason.startswith(f"the same design as trial {first.number}")
+        assert f"as trial {first.number}" in lines[trial.number]
+        assert not (made.folder / "trials" / f"{trial.number:05d}").exists()
+    assert len({str(trial.params) for trial in trials}) == 12 - len(again)

@@ -155,8 +155,9 @@ class Guide:
 
 
 def _counts(trial: Trial) -> bool:
-    """True for trials whose outcome depends on the design."""
-    return trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+    """True for solves whose outcome depends on the design."""
+    told = trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
+    return told and trial.same_as is None
 
 
 def _apart(one: Number, other: Number) -> float:

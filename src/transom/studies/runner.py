@@ -29,7 +29,7 @@ from transom.studies.solver import Solved, Solver, make_solver
 from transom.studies.steps import steps
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, RECORD, Trial, counts, objective_values, ranked, violations
+from transom.studies.trials import FAILED_BY, RECORD, Trial, counts, objective_values, ranked, same_design, violations
 
 if TYPE_CHECKING:
     import optuna
@@ -248,13 +248,19 @@ class StudyRunner:
         """Solve a trial and record its outcome."""
         if kept := trial.user_attrs.get(RECORD):  # its worker was killed between the solve and the end
             done = Trial.from_record(trial.number, trial.params, kept)
+        elif same := same_design(trial.params, self.trials()):
+            why = f"the same design as trial {same.number}" + (f": {same.reason}" if same.reason else "")
+            source = str(trial.user_attrs.get("source", "sampler"))
+            done = replace(same, number=trial.number, same_as=same.number, reason=why, source=source, audit=audited)
+            done = replace(done, seconds=0.0, ended=_now())
+            trial.set_user_attr(RECORD, done.to_record())
         elif solved := self._solved(trial):
             done = replace(solved, audit=audited)
             trial.set_user_attr(RECORD, done.to_record())
         else:
             return  # we ended it; the next run takes the trial over
         self._tell(trial, done)
-        if done.kind in ("solved", "failed"):
+        if done.kind in ("solved", "failed") and done.same_as is None:
             self.guide.score(done)
         self._progress(done, budget)
 
@@ -338,6 +344,7 @@ class StudyRunner:
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
         best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
         how = "solved" if done.feasible else "violates a constraint"
+        how += f", as trial {done.same_as}" if done.same_as is not None else ""
         if done.failure:
             how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
         line = f"{finished}/{budget} trial {done.number}: {how}; {best}"

@@ -39,6 +39,7 @@ class Trial:
         seconds: wall time of the solve; by: who solved it; attempts: how often.
         ended: ISO time.
         source: `sampler`, or the id of the insight that it came from.
+        same_as: number of the trial whose solve this one took over, for it is the same design.
     """
 
     number: int
@@ -56,6 +57,7 @@ class Trial:
     attempts: int = 1
     ended: str = ""
     source: str = "sampler"
+    same_as: int | None = None
 
     @property
     def feasible(self) -> bool:
@@ -78,6 +80,17 @@ class Trial:
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
         return Trial.from_record(frozen.number, params, record)
+
+
+def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
+    """The first trial that solved this design; numbers are the same where nine digits are."""
+    wanted = _rounded(params)
+    solved = (one for one in trials if one.kind in ("solved", "failed") and one.same_as is None)
+    return next((one for one in solved if _rounded(one.params) == wanted), None)
+
+
+def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
+    return {name: float(f"{value:.9g}") if isinstance(value, float) else value for name, value in params.items()}
 
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
