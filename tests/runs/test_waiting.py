@@ -9,7 +9,7 @@ import pytest
 from transom.errors import InputError
 from transom.llm import Reply, ToolCall
 from transom.runs.journal import RunState, apply
-from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer_call, in_full, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})
@@ -34,7 +34,7 @@ def test_what_is_local_is_in_no_error() -> None:
     ) as error:
         chosen("run", state(*local).waiting, None)
     assert "HUSH" not in str(error.value) and "HUSH" in in_full(local[0])
-    assert "HUSH" not in " ".join(how_to_answer_call("run", local[0]))
+    assert "HUSH" not in how_to_answer("run", local[0])
 
 
 def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:

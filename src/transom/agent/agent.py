@@ -12,14 +12,22 @@ from typing import Any, Self
 from transom.agent.budget import Budget
 from transom.agent.delegate import SubAgent, equip
 from transom.agent.events import Event, OnEvent
-from transom.agent.home import NAMELESS, AgentConfig, AgentLocation, check_given, open_place, stage_of
 from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, Response, SubConversation
-from transom.agent.record import context_of, conversations, write_recording
+from transom.agent.record import context_of, conversations
 from transom.agent.session import Session
-from transom.agent.setup import DeferredStore, Setup
-from transom.agent.sub_conversation import close_program_sub, open_program_sub, program_sub_id
+from transom.agent.setup import (
+    NAMELESS,
+    AgentConfig,
+    AgentLocation,
+    DeferredStore,
+    Setup,
+    check_given,
+    open_place,
+    stage_of,
+)
+from transom.agent.sub_conversation import close_program_sub, open_program_sub
 from transom.canonical import whole_text
 from transom.context import Mark
 from transom.context.oversized import BlockSource, KeepsAnswers
@@ -31,6 +39,7 @@ from transom.runs import Approval, Named
 from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
+from transom.runs.windows import recording_of
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -218,14 +227,15 @@ class Agent:
             what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
             raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
         purpose, background = whole_text(purpose), whole_text(background)
-        if (known := program_sub_id(session, purpose, background, name)) in self._subs:
+        opened = await open_program_sub(session, purpose, background, name)
+        if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(f"a sub-conversation {known} was opened already", where=session.id, hint=hint)
+            raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
         sub = self.__new__(type(self))
         sub._config, sub._sub_agents = self._config, []
-        sub._prepare(self._hear, await open_program_sub(session, purpose, background, name))
+        sub._prepare(self._hear, opened)
         sub._parent = self
-        self._subs[known] = sub
+        self._subs[opened.id] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
@@ -333,7 +343,18 @@ class Agent:
             RunError: nothing was said yet.
             InputError: see `recording_of` and `Recording.write`.
         """
-        write_recording(self._session, Path(path), local=local)
+        session = self._session
+        if session is None or not session.state.messages:
+            raise RunError("nothing was said yet that could be recorded", hint="send a message first")
+        host, key = session.stage.host, session.key
+
+        def mine(data: Any) -> bool:
+            here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
+            return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
+
+        redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
+        found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
+        found.write(Path(path))
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
+from transom.agent.loop import CALL_ID
 from transom.agent.results import kept_results, name_of, offer_reading, outcomes_kept, sources_of, whole_of
 from transom.agent.session import Session
 from transom.agent.sub_conversation import (
@@ -15,9 +16,7 @@ from transom.agent.sub_conversation import (
     purpose_blocks,
     sub_role,
     sub_session,
-    without_own,
 )
-from transom.agent.tool_execution import CALL_ID
 from transom.canonical import Json
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import SOURCE, Oversized, oversized
@@ -125,7 +124,7 @@ def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
     async def handed_on(arguments: Arguments) -> ToolReturn:
         task = str(arguments["task"])
         box = Toolbox(declared.definitions, redact=session.toolbox.redact)
-        sub = sub_session(session, CALL_ID.get(), replace(declared.role, tools=box.specs), box)
+        sub = sub_session(session, CALL_ID.get(), declared.role, box)
         summary = await answered_by(sub, task, task, lambda said, _: Summary(said, "model") if said else None)
         return ToolReturn(summary.text, egress=sub.state.egress)
 
@@ -158,10 +157,7 @@ async def _looked_into(
     whole, tokens = _joined(sources), session.correction
     shown = await in_thread_if_large(len(whole), lambda: _shown(session, purpose, sources))
     blocks = (*purpose_blocks(purpose, _asked(session), session.state.egress != "any"), *shown)
-    box = session.toolbox.within(without_own(session.toolbox))
-    role = sub_role(session.role, session.seat, [block.name for block in blocks], room)
-    sub = sub_session(session, id, replace(role, tools=box.specs), box)
-    sub.given = blocks
+    sub = sub_session(session, id, sub_role(session.role, session.seat, [block.name for block in blocks], room))
     pairs = zip(sources.items(), shown, strict=True)
     sub.readable = {name: source for (name, source), block in pairs if block.text != source.content}
     if sub.readable or READ_SLICE in session.toolbox.specs:

@@ -20,7 +20,7 @@ from transom.context.window import UNCORRECTED, frame_of
 from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message, Spent
+from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
@@ -100,7 +100,6 @@ class Session:
         parent: the conversation that opened it, if one did.
         deadline: when the message that is under way has to be over.
         next: which message the program says next.
-        given: in a sub-conversation, all blocks that it was given.
         readable: what it can read in parts beside its own results, by name.
         in_brief: what the model is told of a result that is kept elsewhere.
         raises: whether a cap that is reached is an error, and no end that a response names.
@@ -121,7 +120,6 @@ class Session:
     parent: Session | None = None
     deadline: float | None = None
     next: int = 0
-    given: tuple[Block, ...] = ()
     readable: dict[str, ToolResult] = field(default_factory=dict)
     in_brief: InBrief | None = None
     raises: bool = False
@@ -132,14 +130,13 @@ class Session:
 
     def __post_init__(self) -> None:
         self.use(self.id)
-        self.window = self.stage.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
+        self.window = self.stage.host.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
         self._role = self.window.held(self.role_given)
         self._derived: Derived | None = None
         self._correction: tuple[Derived, int, TokenCorrection] | None = None
         self._blocks: tuple[Message, tuple[Block, ...]] | None = None
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
         self._taken: set[int] = set()
-        self.given = self.given or self.always
 
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
@@ -160,11 +157,6 @@ class Session:
         if known is None or known.state is not state or known.version != state.version:
             self._derived = known = Derived(state)
         return known
-
-    @property
-    def spent(self) -> Spent:
-        """What it and all around it used so far."""
-        return self.state.spent
 
     @property
     def role(self) -> Role:
@@ -226,6 +218,12 @@ class Session:
                     found += [Block(**one) for one in json.loads(self.stage.host.store.get_blob(sha))]
             self._blocks = message, tuple(found)
         return self._blocks[1]
+
+    @property
+    def given(self) -> list[Block]:
+        """All blocks that its messages are answered from."""
+        blocks = [*self.always, *(block for message in self.state.messages for block in self.blocks_of(message))]
+        return [block for number, block in enumerate(blocks) if block not in blocks[:number]]
 
     def take_in(self, number: int) -> None:
         """A message of the journal counts: its tools hear again what came of their calls, and quotas are as then."""

@@ -29,7 +29,7 @@ from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
 from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Toolbox
 from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
@@ -54,8 +54,24 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
     return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
 
 
-def sub_session(parent: Session, id: str, role: Role, box: Toolbox, always: tuple[Block, ...] = ()) -> Session:  # noqa: A002  the name of the field
-    """A sub-conversation as it is in the journal; a new one where there is none."""
+def sub_session(
+    parent: Session,
+    id: str,  # noqa: A002  the name of the field
+    role: Role,
+    tools: Toolbox | None = None,
+    always: tuple[Block, ...] = (),
+) -> Session:
+    """A sub-conversation as it is in the journal; a new one where there is none.
+
+    Args:
+        parent: who opens it.
+        id: its name.
+        role: who is asked; its tools are those of the box.
+        tools: what it may call; what the parent may where None, but for what looks into the conversation itself.
+        always: blocks that every message in it is answered from.
+    """
+    own = [tool for tool in parent.toolbox.tools if tool.name not in OWN and not tool.of_run]
+    box = parent.toolbox.within(own) if tools is None else tools
     sub = Session(parent.stage, id, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
     sub.in_brief = parent.in_brief
     return sub
@@ -66,11 +82,6 @@ def purpose_blocks(purpose: str, background: str, local: bool) -> tuple[Block, .
     egress: Egress = "local" if local else "any"
     known = [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
     return (Block("purpose", purpose, Tier.SESSION, egress=egress), *known)
-
-
-def without_own(box: Toolbox) -> list[ToolDefinition]:
-    """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
-    return [tool for tool in box.tools if tool.name not in OWN and not tool.of_run]
 
 
 async def open_link(sub: Session, purpose: str, egress: Egress = "any") -> None:
@@ -107,11 +118,6 @@ def closed_summary(sub: Session) -> Summary | None:
     return Summary(closed["summary"], "model" if closed["how"] == "summary" else "extract", tuple(closed["struck"]))
 
 
-def program_sub_id(parent: Session, purpose: str, background: str, name: str) -> str:
-    """The id of a sub-conversation of a program: by its name, or by what it is asked."""
-    return f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
-
-
 def sub_span(sub: Session, does: str) -> Span:
     """What a program does with a sub-conversation (`open`, `complete`), in which its requests have their place."""
     attributes = {**of_agent(sub.role.name, sub.stage.place, sub.id), keys.OPERATION: keys.SUB_CONVERSATION}
@@ -119,12 +125,11 @@ def sub_span(sub: Session, does: str) -> Span:
 
 
 async def open_program_sub(parent: Session, purpose: str, background: str, name: str) -> Session:
-    """Open a sub-conversation of a program, or find it again."""
+    """Open a sub-conversation of a program, or find it again by its name, or by what it is asked."""
     egress = strictest(parent.state.egress, egress_in_calls())
+    known = f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
     always = purpose_blocks(purpose, background, egress != "any")
-    box = parent.toolbox.within(without_own(parent.toolbox))
-    role = sub_role(parent.role, parent.seat)
-    sub = sub_session(parent, program_sub_id(parent, purpose, background, name), role, box, always)
+    sub = sub_session(parent, known, sub_role(parent.role, parent.seat), always=always)
     with sub_span(sub, "open"):
         await open_link(sub, purpose, egress)
     parent.check_listener()

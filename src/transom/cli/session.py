@@ -231,7 +231,7 @@ class Session:
             spending.take_in(run.id, run.state.replies)
             run.spending = spending
         cache = self.settings.cache
-        run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
+        run.files.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)
         async with run:
             try:

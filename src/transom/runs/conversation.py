@@ -73,7 +73,14 @@ class CallPlace(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As journal records name it."""
-        return {**self.key._asdict(), "ordinal": self.ordinal, "call": self.call}
+        stage, epoch, conversation = self.key
+        return {
+            "stage": stage,
+            "epoch": epoch,
+            "conversation": conversation,
+            "ordinal": self.ordinal,
+            "call": self.call,
+        }
 
     @property
     def opens(self) -> str:

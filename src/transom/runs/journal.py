@@ -11,10 +11,11 @@ Records of a run's stream, by kind:
     decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
               answer to a question; person: {text, by, reason}
     settled   {stage}                                             the choice that it waited for is none any more
-    nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
+    held      {target, until, cause}                        of `check batch`: an item that is asked again then
+    escalated {rows}                                              of `check batch`: the items that have no answer
 
 Events of conversations are described in `transom.runs.conversation`, windows in `transom.runs.windows`.
 """
@@ -74,7 +75,6 @@ class RunState:
     spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
     once: dict[tuple[str, str, str], list[CallPlace]] = field(default_factory=dict)
     version: int | None = None
-    nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
     helps: list[Help] = field(default_factory=list)
@@ -154,15 +154,6 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.asked.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False
-        case _:
-            _apply_flow(state, kind, data)
-
-
-def _apply_flow(state: RunState, kind: str, data: Any) -> None:
-    """Records of what may turn back: a flow, a conversation."""
-    match kind:
-        case "nodes":
-            state.nodes[data["table"]] = data["nodes"]
         case "handed":
             state.handed, state.gave_up = data, True
         case "helped":
@@ -183,7 +174,7 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
     attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
-    stage.open, stage.wrote, stage.last = attempt, False, "started"
+    stage.open, stage.wrote = attempt, False
     if attempt not in stage.attempts:
         stage.attempts.append(attempt)
 
@@ -198,8 +189,6 @@ def _apply_decided(state: RunState, data: Any) -> None:
 
 
 def _apply_stop(state: RunState, kind: str, data: Any) -> None:
-    if data.get("stage"):
-        state.stage(data["stage"]).last = kind
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
         state.asked[slot(data["choice"])] = data["choice"]
@@ -211,4 +200,3 @@ def _apply_done(stage: StageHistory, data: Any) -> None:
     stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
     stage.open, stage.wrote = None, False
     stage.outputs.add(data["output"])
-    stage.last = "done"

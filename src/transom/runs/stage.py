@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from transom.context import WindowBudget
 from transom.context.tokens import Measure
 from transom.errors import InputError, RunError, TransomError
 from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
@@ -60,11 +59,6 @@ class Stage:
         self._windows: dict[str, WindowWriter] = {}
         self._claimed: set[str] = set()
 
-    @property
-    def budget(self) -> WindowBudget:
-        """How large the windows of its calls may be."""
-        return self.host.budget
-
     # -- names of conversations ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Named:
@@ -73,7 +67,17 @@ class Stage:
         Raises:
             InputError: it is no name, or one that stands for something else.
         """
-        return Named(self, checked(name, self.place))
+        given: object = name
+        hint = 'say named("q0")'
+        if not isinstance(given, str) or not name.strip() or not name.isprintable():
+            what = f"a conversation's name is a line of text, and this is {name!r}"
+            raise InputError(what, where=self.place, hint=hint)
+        if name == MAIN or "/" in name or "#" in name:
+            what = (
+                f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
+            )
+            raise InputError(f"{what} a name, names with a slash of sub-conversations", where=self.place, hint=hint)
+        return Named(self, name)
 
     def claim(self, name: str, *, given: bool) -> str:
         """Give a conversation its name; each is given once.
@@ -123,11 +127,8 @@ class Stage:
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
-        await self.host.append(kind, {**self.key(conversation)._asdict(), **data})
-
-    def append_soon(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
-        """Append an event of a conversation without waiting."""
-        self.host.append_soon(kind, {**self.key(conversation)._asdict(), **data})
+        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
+        await self.host.append(kind, {**where, **data})
 
     async def ask(
         self,
@@ -222,15 +223,18 @@ class Stage:
         writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
         ordinal: int = told["ordinal"]
         stop: BaseException | None = None
-        while self.state(conversation).replies <= ordinal:
+        for attempt in (1, 2):
             try:
                 told["window"] = await writer.keep(marked, state.turns, ordinal)
                 await self.append("model_reply", conversation, told)
             except BaseException as error:
-                lost = self.state(conversation).replies <= ordinal
-                if lost and (stop or not isinstance(error, asyncio.CancelledError)):
-                    raise
                 stop = stop or error
+                if self.state(conversation).replies > ordinal:
+                    break
+                if attempt == 2 or not isinstance(error, asyncio.CancelledError):
+                    raise
+            else:
+                break
         return stop
 
     def pin(self, role: str, by: str) -> None:
@@ -276,18 +280,3 @@ class Stage:
         mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
         messages = [message for key in mine for message in state.conversation(key).messages]
         return [data for message in messages for data in message.replies.values()]
-
-
-def checked(name: object, where: str) -> str:
-    """A name that a program gives to a conversation.
-
-    Raises:
-        InputError: it is no name, or one that stands for something else.
-    """
-    hint = 'say named("q0")'
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError(f"a conversation's name is a line of text, and this is {name!r}", where=where, hint=hint)
-    if name == MAIN or "/" in name or "#" in name:
-        what = f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
-        raise InputError(f"{what} a name, names with a slash of sub-conversations", where=where, hint=hint)
-    return name

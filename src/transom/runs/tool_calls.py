@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from transom.canonical import Json, digest
@@ -17,7 +17,7 @@ from transom.runs.conversation import IN_DOUBT, CallPlace, ConversationKey
 from transom.runs.event_log import Host
 from transom.runs.journal import RunState
 from transom.runs.observe import of_tool, tell_outcome
-from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, how_to_answer_call, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, of_call
 
 _OWN_DOUBT = ("once", "unknown")
 """Effects of tools that are journaled before they begin."""
@@ -31,7 +31,7 @@ _STAGES: ContextVar[tuple[object, ...]] = ContextVar("stages", default=())
 
 @dataclass(eq=False)
 class ToolCallScope:
-    """A tool call while its handler runs.
+    """A tool call while its handler runs, as a context manager.
 
     Attributes:
         run: the run whose conversation makes the call.
@@ -44,18 +44,15 @@ class ToolCallScope:
     egress: Egress = "any"
     heard: Egress = "any"
     over: bool = False
+    _token: Token[Any] | None = field(default=None, repr=False)
 
+    def __enter__(self) -> None:
+        self._token = _SCOPES.set((*_SCOPES.get(), self))
 
-@contextmanager
-def in_handler(run: object, egress: Egress) -> Iterator[ToolCallScope]:
-    """The handler of a tool call of that run is at work inside."""
-    scope = ToolCallScope(run, egress)
-    token = _SCOPES.set((*_SCOPES.get(), scope))
-    try:
-        yield scope
-    finally:
-        scope.over = True
-        _SCOPES.reset(token)
+    def __exit__(self, *_: object) -> None:
+        self.over = True
+        if self._token:
+            _SCOPES.reset(self._token)
 
 
 @contextmanager
@@ -174,8 +171,8 @@ class ToolJournal:
         if found is not None:
             return Approval.model_validate(found)
         reason = f"tool {call.name} needs a person's approval"
-        (approve, refuse), shown = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
-        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=f"say {approve}, or {refuse}; {shown}")
+        pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
+        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")
 
     async def carry_out(
         self,
@@ -250,23 +247,15 @@ class ToolJournal:
             answer = state.decisions.get((at.key.stage, fingerprint, ""), "")
             if not answer:
                 reason = f"tool {call.name} was begun, and whether it was carried out is not known"
-                (keep, redo), shown = await self._pause(BEGUN, at, call, fingerprint, reason)
-                hint = f"if it was, say {keep}; if it is to be done again, {redo}; {shown}"
-                raise Paused(reason, run_id=self._run.id, hint=hint)
+                raise await self._pause(BEGUN, at, call, fingerprint, reason)
             if answer == "keep":
                 return answer
         await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if answer else {})})
         return ""
 
-    async def _pause(
-        self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str
-    ) -> tuple[tuple[str, str], str]:
-        """Journal that a call waits for a person; the commands for both answers, and what is to be said of it."""
+    async def _pause(self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str) -> Paused:
         egress = self._run.state.conversation(at.key).egress
-        choice = of_call(kind, at.to_json(), call, fingerprint, egress)
-        await self._run.append("paused", {"stage": at.key.stage, "reason": reason, "choice": choice})
-        first, second, shown = how_to_answer_call(self._run.id, choice)
-        return (first, second), shown
+        return await self._run.pause(at.key.stage, reason, of_call(kind, at.to_json(), call, fingerprint, egress))
 
     def _begun(self, at: CallPlace, mark: str) -> list[CallPlace]:
         """The calls that ask for the same, and were begun as such that must not be repeated."""

@@ -122,7 +122,11 @@ class RunLock:
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            raise _busy(holder, run_id) from error
+            if holder == str(os.getpid()):
+                hint = "go on with what has it open, or close that"
+                raise RunBusy(f"this process has run {run_id} open already", hint=hint) from error
+            who = f"process {holder}" if holder else "another process"
+            raise RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again") from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -131,13 +135,6 @@ class RunLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
-
-
-def _busy(holder: str, run_id: str) -> RunBusy:
-    if holder == str(os.getpid()):
-        return RunBusy(f"this process has run {run_id} open already", hint="go on with what has it open, or close that")
-    who = f"process {holder}" if holder else "another process"
-    return RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again")
 
 
 class RunLease:
