@@ -202,7 +202,7 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         host = (await self._open()).stage.host
-        if stage := check_asked(approval, host.state.waiting, host.state.approvals):
+        if stage := check_asked(approval, host.state.waiting, host.state.decisions.values()):
             await host.append("decided", approval.to_record(stage))
 
     # -- sub-conversations --------------------------------------------------------------------------------------------

@@ -58,8 +58,7 @@ class RunState:
 
     Attributes:
         asked: what a person was asked and did not answer: each choice by its stage and, of a call, its fingerprint.
-        approvals: what a person said to tool calls, by the fingerprint of the question.
-        answers: what a person answered to questions of the program, by the fingerprint of the question.
+        decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited file.
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
@@ -68,9 +67,7 @@ class RunState:
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
-    decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    approvals: dict[str, Any] = field(default_factory=dict)
-    answers: dict[str, dict[str, str]] = field(default_factory=dict)
+    decisions: dict[tuple[str, str, str], Any] = field(default_factory=dict)
     conversations: dict[ConversationKey, Conversation] = field(default_factory=dict)
     spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
     once: dict[tuple[str, str, str], list[CallPlace]] = field(default_factory=dict)
@@ -146,7 +143,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "failed" | "paused":
             _apply_stop(state, kind, data)
         case "decided":
-            _apply_decided(state, data)
+            state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
+            state.asked.pop(slot(data), None)
         case "settled":
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
@@ -174,21 +172,14 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
     attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
-    stage.open, stage.wrote = attempt, False
+    stage.open, stage.wrote, stage.last = attempt, False, "started"
     if attempt not in stage.attempts:
         stage.attempts.append(attempt)
 
 
-def _apply_decided(state: RunState, data: Any) -> None:
-    state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
-    state.asked.pop(slot(data), None)
-    if "approval" in data:
-        state.approvals[data["fingerprint"]] = data["approval"]
-    if "person" in data:
-        state.answers[data["fingerprint"]] = data["person"]
-
-
 def _apply_stop(state: RunState, kind: str, data: Any) -> None:
+    if data.get("stage"):
+        state.stage(data["stage"]).last = kind
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
         state.asked[slot(data["choice"])] = data["choice"]
@@ -198,5 +189,5 @@ def _apply_done(stage: StageHistory, data: Any) -> None:
     answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
     attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
     stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
-    stage.open, stage.wrote = None, False
+    stage.open, stage.wrote, stage.last = None, False, "done"
     stage.outputs.add(data["output"])

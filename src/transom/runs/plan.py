@@ -59,6 +59,7 @@ class StageHistory:
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
         file: where it was written, below the run's folder.
+        last: the kind of its last record: `started`, `done`, `failed` or `paused`.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -67,6 +68,7 @@ class StageHistory:
     wrote: bool = False
     outputs: set[str] = field(default_factory=set)
     file: str = ""
+    last: str = "new"
 
 
 @dataclass(frozen=True)

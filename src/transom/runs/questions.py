@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -247,13 +247,13 @@ class ApprovalRequest(BaseModel):
         return Approval(fingerprint=self.fingerprint, decision="refuse", by=by, reason=reason)
 
 
-def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], approvals: Mapping[str, Any]) -> str:
+def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], decided: Iterable[Any]) -> str:
     """Hold an answer against what a run waits for; returns the stage in which it was asked.
 
     Raises:
         InputError: nothing like it was asked in this run, or it has another answer already.
     """
-    before = approvals.get(approval.fingerprint)
+    before = next((one["approval"] for one in decided if one["fingerprint"] == approval.fingerprint), None)
     if before and before["decision"] != approval.decision:
         raise InputError(f"{before['by']} said {before['decision']} to it already", hint="that answer counts")
     stage = next((stage for stage, asked in waiting if asked == approval.fingerprint), None)

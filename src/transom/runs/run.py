@@ -159,9 +159,8 @@ class Run(Host):
         if name == KEPT:
             raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
         path = self.folder / (out.folder or name) / out.name
-        self._lease.claim(name, path)
-        step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
-        with self._lease.working():
+        with self._lease.working(name, path):
+            step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
             return await self._walk(step, self._plan(step) if reuse else Plan("run"))
 
     async def map(
@@ -222,7 +221,8 @@ class Run(Host):
         """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
         history, found = self.state.stage(step.name), step.found
         is_current = not history.done or all(self.chain.is_current(*answered) for answered in history.done.answered)
-        answer = self.state.decisions.get((step.name, step.fingerprint, found or ""))
+        decided = self.state.decisions.get((step.name, step.fingerprint, found or ""))
+        answer = decided["answer"] if decided else None
         return decide(history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer)
 
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
@@ -314,8 +314,8 @@ class Run(Host):
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
         question = Question(name, prompt, tuple(options))
-        if answer := self.state.answers.get(question.fingerprint):
-            return PersonAnswer(**answer)
+        if decided := self.state.decisions.get((name, question.fingerprint, "")):
+            return PersonAnswer(**decided["person"])
         waiting = [one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name]
         if any(one != question.fingerprint for one in waiting):  # another wording, which nobody needs to answer now
             await self.append("settled", {"stage": name})

@@ -16,8 +16,9 @@ from transom.llm.turns import Egress, strictest
 from transom.runs.conversation import IN_DOUBT, CallPlace, ConversationKey
 from transom.runs.event_log import Host
 from transom.runs.journal import RunState
-from transom.runs.observe import of_tool, tell_outcome
+from transom.runs.observe import of_conversation, tell_outcome
 from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, of_call
+from transom.telemetry import keys
 
 _OWN_DOUBT = ("once", "unknown")
 """Effects of tools that are journaled before they begin."""
@@ -167,9 +168,8 @@ class ToolJournal:
             ApprovalNeeded: nobody has said anything yet.
         """
         request = ApprovalRequest.of(self._run.id, at.to_json(), call)
-        found = self._run.state.approvals.get(request.fingerprint)
-        if found is not None:
-            return Approval.model_validate(found)
+        if found := self._run.state.decisions.get((at.key.stage, request.fingerprint, "")):
+            return Approval.model_validate(found["approval"])
         reason = f"tool {call.name} needs a person's approval"
         pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")
@@ -201,7 +201,8 @@ class ToolJournal:
             Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
         instead = None
-        attributes = of_tool(tool.name, self._place, at.key.conversation)
+        about = of_conversation(self._place, at.key.conversation)
+        attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
         try:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
                 began = time.monotonic()
@@ -212,8 +213,8 @@ class ToolJournal:
                 came = await act() if instead is None else instead
                 outcome = came.to_json()
                 tell_outcome(span, tool.name, outcome)
-                about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
-                told = {**at.to_json(), **about, "outcome": outcome}
+                named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+                told = {**at.to_json(), **named, "outcome": outcome}
                 if tool.effect == "once":
                     await self._run.append("tool_result", told)
                 else:
@@ -235,7 +236,7 @@ class ToolJournal:
 
         Where a `once` call or an equal one was begun, and nobody knows whether it was carried out, a person says so.
         """
-        state, event, answer = self._run.state, at.to_json(), ""
+        state, event, decided = self._run.state, at.to_json(), None
         begun = state.conversation(at.key).begun.get(at.call, 0)
         if tool.effect != "once":
             if not begun:
@@ -244,13 +245,13 @@ class ToolJournal:
         mark, fingerprint = mark_of(call), digest([event, begun])
         others = any(self._is_in_doubt(one) for one in self._begun(at, mark) if one != at)
         if begun or others or (at.key.stage, fingerprint) in state.waiting:
-            answer = state.decisions.get((at.key.stage, fingerprint, ""), "")
-            if not answer:
+            decided = state.decisions.get((at.key.stage, fingerprint, ""))
+            if not decided:
                 reason = f"tool {call.name} was begun, and whether it was carried out is not known"
                 raise await self._pause(BEGUN, at, call, fingerprint, reason)
-            if answer == "keep":
-                return answer
-        await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if answer else {})})
+            if decided["answer"] == "keep":
+                return "keep"
+        await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})})
         return ""
 
     async def _pause(self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str) -> Paused:
