@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 import time
 
+from transom.telemetry.otlp_json import SpanRow
 from transom.telemetry.read import failures, waterfall
-from transom.telemetry.rows import SpanRow
 
 FEW, TIMES, BAR = 10_000, 4, 8
 

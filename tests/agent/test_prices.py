@@ -12,7 +12,7 @@ from transom.agent import Agent, Budget, Home, Setup
 from transom.config import Settings
 from transom.errors import InputError
 from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
-from transom.llm.hosted.usage import latest
+from transom.llm.hosted.openai import latest
 from transom.runs.conversation import ConversationKey, Spent
 from transom.runs.journal import RunState
 from transom.runs.prices import Prices, Spending

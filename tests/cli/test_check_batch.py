@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from junitparser import JUnitXml
 
 from tests.cli.checks import Desk
 from tests.cli.helpers import clean_environment
@@ -111,10 +113,31 @@ def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -
         time.sleep(0.1)
     assert not children, "a process of a batch ends with it"
     replies = len(desk.records("model_reply"))
-    answer = desk.check("batch", ".", "-j", "4", "--format", "json", "-q")
+    answer = desk("resume", "batch", "--format", "json", "-q")
     summary: dict[str, Any] = answer.document["summary"]
     assert (answer.code, summary["PASS"], summary["FAIL"]) == (1, 7, 7)
     assert len(desk.records("model_reply")) == 14 * 7 > replies > 0, "seven calls an item, none of them twice"
+
+
+@pytest.mark.slow
+def test_an_item_that_waits_for_a_person_is_answered_and_the_batch_resumed(desk: Desk) -> None:
+    (desk.here / "items").mkdir()
+    shutil.move("VER-02.yaml", "items/VER-02.yaml")
+    logs = "input_files: ['${CHECKLIST_ROOT}/updown/sta_signoff.log']\n"
+    (desk.here / "items" / "NEAR.yaml").write_text(
+        f"description: Confirm the netlst and SPEFF versions are ok.\n{logs}"
+    )
+    reports = [word for kind in ("csv", "sarif", "junit") for word in ("--report", f"{kind}:all.{kind}")]
+    answer = desk.check("batch", "items", *reports)
+    assert (answer.code, answer.out.endswith("2 checks: 1 FAIL, 1 NEEDS_MODEL\n")) == (3, True)
+    run = re.findall(r"^1 item waiting: transom waiting; then: transom resume (\S+)$", answer.err, re.M)
+    (question,) = desk("waiting", "--format", "json").document["questions"]
+    assert "NEAR" in question["asks"] and "not understood" in Path("all.csv").read_text()
+    assert desk("answer", question["runs"][0], "--choose", "1", "--by", "Ann").code == 0
+    resumed = desk("resume", *run)
+    assert (resumed.code, resumed.out.endswith("2 checks: 1 PASS, 1 FAIL\n")) == (1, True), resumed.out
+    assert [len(list(suite)) for suite in JUnitXml.fromfile("all.junit")] == [2], "its reports are written anew"
+    assert "waiting" not in resumed.err
 
 
 def _children() -> list[int]:

@@ -133,6 +133,18 @@ def reaches(key: str, value: object, read: Callable[[BuildSettings], object]) ->
     return check
 
 
+def asks_round(tag: str, key: str, value: float) -> Callable[[Desk], None]:
+    """A setting that one round of an ItemSpec is asked with, and no other."""
+
+    def check(desk: Desk) -> None:
+        settle(desk, f"llm: {{{tag}: {{{key}: {value}}}}}\n")
+        session = Session.start(CommonOptions(), cwd=desk.here, environ={})
+        asked = manner_of(session, Options(), needs_sandbox=False).spec
+        assert [one for one, settings in asked.items() if getattr(settings, key) == value] == [tag]
+
+    return check
+
+
 def bounds(key: str, value: float) -> Callable[[Desk], None]:
     """A setting of the window that the calls of a run keep to; what follows from it is tested beside the context."""
 
@@ -293,7 +305,9 @@ def otlp_endpoint(desk: Desk) -> None:
     assert {"chat checklist.analysis", "chat checklist.section1"} <= names, names
 
 
+ROUNDS = ("analysis", "section1", "section2", "section3", "section4")
 SEATS = {
+    **{name: own_model(name, f"checklist.{name}") for name in ROUNDS},
     "agent_a": own_model("agent_a", "checklist.parser", "checklist.answers"),
     "agent_b": own_model("agent_b", "checklist.logic"),
     "reflect": own_model("reflect", "checklist.repair_a", "checklist.repair_b"),
@@ -314,6 +328,8 @@ OBEYED: dict[str, Callable[[Desk], None]] = {
     "paths.cache_dir": cache_dir,
     "paths.output_dir": output_dir,
     "paths.knowledge_dirs": knowledge_dirs,
+    **{f"llm.{name}.temperature": asks_round(name, "temperature", 0.75) for name in ROUNDS},
+    **{f"llm.{name}.max_tokens": asks_round(name, "max_tokens", 1234) for name in ROUNDS},
     "llm.agent_a.temperature": reaches("llm.agent_a.temperature", 0.75, lambda build: build.parser.temperature),
     "llm.agent_a.max_tokens": reaches("llm.agent_a.max_tokens", 1234, lambda build: build.parser.max_tokens),
     "llm.agent_b.temperature": reaches("llm.agent_b.temperature", 0.75, lambda build: build.logic.temperature),

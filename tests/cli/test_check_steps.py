@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.checks import EXAMPLES, ROOT, Desk, edit
 from tests.cli.helpers import COMMAND, clean_environment
-from transom.llm.replay import write_recording
+from tests.llm.recording import write_recording
 
 STEPS = ("IMP-10-0-0-00", "STA-02")
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.checks import Desk
-from transom.checklist.teach import Marked, learn
+from tests.cli.helpers import COMMAND, clean_environment
+from transom.checklist.teach import Marked, clear_end, learn
 from transom.errors import InputError
 
 LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
@@ -18,17 +22,18 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         "ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)\nESD-004 pad_vdd/clamp : waived by deck\nAudit done.\n",
         ("g4", "b5", "n3", "g6"),
         {
-            "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "PASS",
-            "deck errors: 2\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "ERROR",
-            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : not checked\n": "ERROR",
-            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : EXPOSED (9.5 mV)\n": "FAIL",
+            "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\nAudit done.\n": "PASS",
+            "deck errors: 0\nESD-009 pad_q/clamp : protected (3.0 mV)\n": "ERROR",
+            "deck errors: 2\nESD-009 pad_q/clamp : protected (3.0 mV)\nAudit done.\n": "ERROR",
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : not checked\nAudit done.\n": "ERROR",
+            "ESD-009 pad_q/clamp : protected (3.0 mV)\nESD-010 pad_r/clamp : EXPOSED (9.5 mV)\nAudit done.\n": "FAIL",
             "ESD Auditor 3.1\nAudit done.\n": "ERROR",
         },
     ),
     "scan": (
         "Confirm that every scan chain traces.",
         "chain c0: 512 flops, 0 breaks\nchain c1: 498 flops, 2 breaks\n",
-        ("g1", "b2"),
+        ("g1", "b2", "e"),
         {
             "chain c0: 520 flops, 0 breaks\nchain c7: 1 flops, 0 breaks\n": "PASS",
             "chain c0: 520 flops, 0 breaks\nchain c7: 1 flops, 13 breaks\n": "FAIL",
@@ -38,7 +43,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
     "bump": (
         "Confirm that no bump exceeds its current.",
         "BUMP      LIMIT  USED  STATE\nVDD_001   20.0   12.1  ok\nVDD_002   20.0   23.9  OVER\n",
-        ("g2", "b3"),
+        ("g2", "b3", "e"),
         {
             "BUMP      LIMIT  USED  STATE\nVSS_017   20.0   2.1  ok\nVDD_002   20.0   3.9  ok\n": "PASS",
             "VDD_017   20.0   2.1  ok\nVDD_002   20.0   33.9  OVER\n": "FAIL",
@@ -48,11 +53,12 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
     "seal": (
         "Confirm that the seal ring is closed.",
         "sealring tool\nring closed: yes\n",
-        ("g2", "o1"),
+        ("g2", "o1", "e2"),
         {
             "sealring tool\nring closed: yes\n": "PASS",
             "sealring tool\nring closed: no\n": "FAIL",
             "sealring tool\nring closed: maybe\n": "ERROR",
+            "sealring tool\n": "ERROR",
             "sealring tool\nFATAL out of licences\nring closed: yes\n": "ERROR",
         },
     ),
@@ -60,7 +66,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         "Confirm that the metal density of each window is inside its range.",
         "window (0,0) M1 density 0.41 within [0.20 0.80]\nwindow (1,0) M1 density 0.12 outside [0.20 0.80]\n"
         "2 windows, 1 outside\n",
-        ("g1", "b2", "b3"),
+        ("g1", "b2", "b3", "e"),
         {
             "window (3,7) M2 density 0.55 within [0.20 0.80]\n": "PASS",
             "window (3,7) M2 density 0.5 within [0.20 0.80]\nwindow (0,7) M2 density 0.9 outside [0.20 0.80]\n": "FAIL",
@@ -70,7 +76,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
     "mbist": (
         "Confirm that every memory passes its self test.",
         "[mbist] u_cpu/u_ram0 march_c: GO\n[mbist] u_cpu/u_ram1 march_c: NOGO at addr 0x1f\n",
-        ("g1", "b2"),
+        ("g1", "b2", "e"),
         {
             "[mbist] u_dsp/u_ram5 march_c: GO\n": "PASS",
             "[mbist] u_dsp/u_ram5 march_c: GO\n[mbist] u_dsp/u_ram6 march_c: NOGO at addr 0xff\n": "FAIL",
@@ -78,7 +84,8 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...], dict[str, str]]] = {
         },
     ),
 }
-OPTION, FILE = {"g": "--good", "b": "--bad", "n": "--beside", "o": "--bad"}, {"o": "old.log"}
+OPTION = {"g": "--good", "b": "--bad", "n": "--beside", "o": "--bad", "e": "--end"}
+FILE, PLACE = {"o": "old.log"}, {"e": "none"}
 
 
 @pytest.mark.slow
@@ -93,13 +100,18 @@ def test_from_nothing_to_verdicts_of_which_none_is_wrong(
     (here / "IT.yaml").write_text(f"description: {says}\ninput_files: [it.log]\n")
     assert desk("check", "all", "IT.yaml", "-q").code == 3, "no domain knows it"
     (here / "old.log").write_text("ring closed: no\n")
-    given = [word for mark in marks for word in (OPTION[mark[0]], f"{FILE.get(mark[0], 'it.log')}:{mark[1:]}")]
+    given = [
+        word
+        for mark in marks
+        for word in (OPTION[mark[0]], PLACE.get(mark) or f"{FILE.get(mark[0], 'it.log')}:{mark[1:]}")
+    ]
     taught = desk("check", "teach", "IT.yaml", *given)
     assert taught.code == (1 if "b" in "".join(marks) else 0), taught
     for text, status in days.items():
         (here / "it.log").write_text(text)
         assert desk("check", "run", "IT.yaml", "-q").out.split()[0].rstrip(",") == status, text
     assert desk("check", "all", "IT.yaml", "-q").out, "found by the settings from now on"
+    assert desk("check", "knowledge", "test", "knowledge/taught_it.yaml").code == 0, "its examples are its tests"
 
 
 def test_a_pattern_too_narrow_is_shown_and_nothing_is_kept(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -110,9 +122,83 @@ def test_a_pattern_too_narrow_is_shown_and_nothing_is_kept(here: Path, capfd: py
     assert answer.code == 3
     assert "it.log: unread: 3 lines  TOO NARROW: these must be read and fit no pattern" in answer.out
     assert "       5  ESD-003 pad_ana/clamp : EXPOSED (812.0 mV)" in answer.out
-    assert not list(here.glob("knowledge/*")) and "reads_as" not in (here / "IT.yaml").read_text()
+    assert not (here / "knowledge").exists() and not (here / "transom.yaml").exists()
+    assert "reads_as" not in (here / "IT.yaml").read_text()
     assert "names no line" in desk("check", "teach", "IT.yaml", "--good", "it.log").line()
-    assert "there are 8 lines" in desk("check", "teach", "IT.yaml", "--good", "it.log:99").line()
+    assert "there are 7 lines" in desk("check", "teach", "IT.yaml", "--good", "it.log:99").line()
+
+
+def test_how_a_log_ends_is_asked_where_its_last_line_does_not_say_so(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desk = Desk(here, capfd)
+    (here / "it.log").write_text(LOGS["scan"][1])
+    (here / "IT.yaml").write_text("description: x\ninput_files: [it.log]\n")
+    answer = desk("check", "teach", "IT.yaml", "--good", "it.log:1", "--bad", "it.log:2")
+    assert answer.code == 3 and not (here / "knowledge").exists()
+    assert (
+        "it.log is complete: a log that was cut off would pass; name its last line with --end it.log:LINE" in answer.err
+    )
+    marks = ["--good", "it.log:1", "--bad", "it.log:2"]
+    assert (
+        "it.log:2: other lines are like this end" in desk("check", "teach", "IT.yaml", *marks, "--end", "it.log:2").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "end"),
+    [
+        (["a 1", "Audit done.", ""], 2),
+        (["a 1", "*** Finished at Mon Nov 23 11:02:07 2026 ***", "------"], 2),
+        (["chain a done", "chain b done"], None),
+        (["a 1", "run not complete"], None),
+        (["a 1", "b 2"], None),
+        ([""], None),
+    ],
+)
+def test_a_last_line_is_an_end_where_it_says_so_and_stands_once(lines: list[str], end: int | None) -> None:
+    assert clear_end(lines) == end
+    if end:
+        tomorrow = lines[end - 1].replace("Mon Nov 23 11:02:07", "Tue Dec  1 9:12:00")
+        assert (
+            learn([Marked("good", "a 1")], [Marked("beside", lines[end - 1])]).whole(f"a 1\n{tomorrow}").count("\n")
+            == 1
+        )
+
+
+@pytest.mark.slow
+def test_a_terminal_is_asked_until_nothing_is_read_wrongly(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Words that are no number show the lines that hold them; an end of the answers keeps nothing."""
+    desk = Desk(here, capfd)
+    (desk.here / "it.log").write_text(LOGS["esd"][1])
+    item = desk.here / "IT.yaml"
+    item.write_text(f"description: {LOGS['esd'][0]}\ninput_files: [it.log]\n")
+    code, shown = _typed("check", "teach", "IT.yaml", answers=["99", "EXPOSED", "4", "5", "good", "n", "\x04"])
+    assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (2, False, False), shown
+    assert "it.log has 7 lines" in shown and "it.log: 1 line with 'EXPOSED'" in shown
+    assert "it.log: complete with the line\r\n       7  Audit done." in shown and "the answers ended" in shown
+    code, shown = _typed("check", "teach", "IT.yaml", answers=["4", "5", "bad", "be", "be", "3", "good", ""])
+    assert code == 1 and "FAIL" in shown.partition("kept as")[2], shown
+    assert desk("check", "run", "IT.yaml", "--format", "json", "-q").document["missing_items"][0]["line_number"] == 5
+
+
+def _typed(*words: str, answers: list[str]) -> tuple[int, str]:
+    """A command on a terminal of its own, each answer typed behind a question; its code, and all that was shown."""
+    ours, theirs = pty.openpty()
+    environ, shown = clean_environment(NO_COLOR="1"), b""
+    with subprocess.Popen([*COMMAND, *words], env=environ, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        try:
+            while part := os.read(ours, 4096):
+                shown += part
+                if shown.endswith((b": ", b"? ")) and answers:
+                    word = answers.pop(0)
+                    os.write(ours, (word if word == "\x04" else f"{word}\n").encode())
+        except OSError:  # the terminal's other end was closed
+            pass
+        code = process.wait()
+    os.close(ours)
+    return code, shown.decode()
 
 
 def test_what_nothing_tells_apart_is_refused() -> None:

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.helpers import clean_environment
+from tests.llm.recording import write_recording
 from transom.cli.options import parse_variables
 from transom.cli.session import Options, Session
 from transom.errors import InputError
 from transom.llm import Chain, Request, ScriptedProvider, Window
-from transom.llm.replay import write_recording
 from transom.llm.reply import Reply
 from transom.llm.turns import Text
 

@@ -58,12 +58,6 @@ def test_past_their_room_the_first_the_last_and_the_newest_stay() -> None:
     assert words(longer)[-2:] == [asked[-2], "And now?"]
 
 
-def test_equal_ones_are_shown_once() -> None:
-    history = compact(answered("Begin.", *["Go on."] * 60), Compaction(), 20_000, PLAIN)
-    assert words(history) == ["Begin.", "Go on.", *["Go on."] * 20]
-    assert "- event 41, asked; one of 40 equal ones, with 2, 3, 4, " in note(history)
-
-
 def test_what_stands_in_an_event_that_is_shown_is_not_shown_again() -> None:
     history = answered("Begin.")
     history = history.add(UserMessage("Order it."), *call(1, "out of stock", is_error=True))

@@ -144,22 +144,6 @@ def test_between_two_folds_the_beginning_stays_the_same() -> None:
     assert starts == list(range(25, 200, 16)), "two events an exchange, folded by 32"
 
 
-def test_equal_failures_are_shown_once_with_their_count() -> None:
-    history = History()
-    for number in range(60):
-        asked = ToolCall(f"c{number}", "look", {})
-        said = AssistantMessage((Text("Again."), asked) if number % 10 else (asked,))
-        history = history.add(said, ToolResults((ToolResult(f"c{number}", "look", "no such file", is_error=True),)))
-    history = compact(history, POLICY, WIDE, PLAIN)
-    assert history.folded is not None
-    assert len(history.folded.kept) == 40, "the record holds each"
-    assert [event.number for event in history.folded.shown] == [31, 40]
-    note = history.folded.note.text
-    assert "- event 31, failed; one of 4 equal ones, with 1, 11, 21" in note
-    assert "- event 40, failed; one of 36 equal ones, with 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13" in note
-    assert note.endswith("and 15 more")
-
-
 def test_what_lasts_past_its_room_is_dropped_oldest_first_and_can_be_read() -> None:
     history = History()
     for number in range(60):

@@ -20,7 +20,7 @@ from transom.context.tokens import Measure
 from transom.errors import ToolRefused
 from transom.gates.facts import Source, facts_of
 from transom.llm import AssistantMessage, Block, Text, Tier, ToolCall, ToolResult, ToolResults, UserMessage
-from transom.tools.schema import Check
+from transom.tools.schema import check_of, schema_text
 
 PLAIN = TokenCorrection()
 DOCUMENT = json.dumps(
@@ -154,7 +154,7 @@ def test_slices_one_after_another_are_the_whole(text: str, most: int) -> None:
 
 
 def test_the_tool_has_a_schema_that_vendors_take() -> None:
-    Check(READ_SLICE.parameters, READ_SLICE.name)
+    assert check_of(schema_text(READ_SLICE.parameters, READ_SLICE.name), READ_SLICE.name)({"source": "x"}) == []
     assert READ_SLICE.effect == "pure"
 
 

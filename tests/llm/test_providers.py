@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.recording import write_recording
 from transom.errors import EgressError, InputError, NeedsModel, NotUnderstood, ProviderError, ReplayMiss, RequestRefused
 from transom.llm import (
     AnsweredFrom,
@@ -29,7 +30,7 @@ from transom.llm import (
     Window,
 )
 from transom.llm.codec import reply_from_json
-from transom.llm.replay import ReplayProvider, write_recording
+from transom.llm.replay import ReplayProvider
 from transom.llm.turns import Opaque
 
 ROLE = Role("p.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "ask"}))

@@ -117,8 +117,6 @@ RULE: list[tuple[str, Environ, str | None]] = [
     (f"http://{OFFICE}:8080", BOTH, None),
     (f"https://{OFFICE}:8080", BOTH, HTTPS),
     *((f"https://{host}/v1", BOTH, None) for host in ("127.0.0.1", "localhost:8443", "LOCALHOST", "a.localhost")),
-    *((f"https://{host}/v1", BOTH, None) for host in ("localhost.", "127.9.9.9", "127.1", "2130706433", "0x7f000001")),
-    *((f"https://{host}/v1", BOTH, None) for host in ("[::1]:8443", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]")),
     *((f"https://{host}/v1", BOTH, HTTPS) for host in ("127.example.com", "notlocalhost", "[2001:db8::1]")),
     *((API, {**BOTH, "NO_PROXY": no}, None) for no in ("*", "openai.com", ".openai.com", "x, API.OPENAI.COM", "a com")),
     *((API, {**BOTH, "NO_PROXY": no}, None) for no in ("*.openai.com", "api.openai.com:443", "https://api.openai.com")),

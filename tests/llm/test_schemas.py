@@ -136,6 +136,7 @@ def test_anthropic_is_sent_no_keyword_that_it_refuses() -> None:
             of({"$ref": "#/$defs/A"}, **{"$defs": {"A": of({"$ref": "#/$defs/B"}), "B": of({"$ref": "#/$defs/A"})}}),
             id="recursion by two",
         ),
+        pytest.param(of({"type": ["string", "null"]}), id="several types of one value"),
         pytest.param({"allOf": [of({"type": "string"}), TIGHT]}, id="parts of one object"),
         pytest.param({**TIGHT, "anyOf": [of({"type": "string"}), of({"type": "null"})]}, id="variants of one object"),
         pytest.param(
@@ -144,7 +145,7 @@ def test_anthropic_is_sent_no_keyword_that_it_refuses() -> None:
         pytest.param(
             {
                 "type": "object",
-                "properties": {f"p{n}": {"type": ["string", "null"]} for n in range(17)},
+                "properties": {f"p{n}": {"anyOf": [{"type": "string"}, {"type": "null"}]} for n in range(17)},
                 "required": [f"p{n}" for n in range(17)],
             },
             id="17 unions",
@@ -155,13 +156,6 @@ def test_anthropic_is_told_in_words_what_it_cannot_hold_an_answer_to(schema: Sch
     body = anthropic(asked(schema))
     assert "output_config" not in body
     assert told_in_words(body, schema)
-
-
-def test_several_types_of_one_value_are_a_union_for_anthropic() -> None:
-    sent = for_anthropic(of({"type": ["integer", "null"], "minimum": 3, "title": "X"}))
-    assert sent is not None
-    union = [{"type": "integer", "description": "{minimum: 3}"}, {"type": "null", "description": "{minimum: 3}"}]
-    assert sent["properties"] == {"x": {"anyOf": union, "title": "X"}}
 
 
 Pair = tuple[Schema, Json]
@@ -262,8 +256,6 @@ def test_openai_holds_strictly_to_what_it_knows(schema: Schema) -> None:
         of(True),
         of({"type": "object"}),
         of({"$ref": "#/$defs/A", "description": "D"}, **{"$defs": {"A": TIGHT}}),
-        nested(11),
-        of({"enum": [*range(1_001)]}),
     ],
     ids=lambda schema: canonical_json(schema)[:80],
 )
@@ -276,10 +268,6 @@ def test_azure_knows_less_than_openai() -> None:
     assert strictly(bounded)
     assert not strictly(bounded, service="openai", version="2024-10-21")
     assert strictly(TIGHT, service="openai", version="2024-10-21")
-    assert strictly(nested(5), service="openai", version="2024-10-21")
-    deep = nested(6)
-    assert strictly(deep)
-    assert not strictly(deep, service="openai", version="2024-10-21")
 
 
 def test_openai_holds_objects_alone_to_a_schema() -> None:
@@ -337,4 +325,4 @@ def test_ollama_holds_the_repair_of_what_tools_found_to_the_schema() -> None:
 def test_a_value_that_looks_like_a_schema_is_none() -> None:
     schema = of({"const": {"type": "object", "properties": {}}, "examples": [{"type": "object", "properties": {}}]})
     assert closed(schema) == {**schema, "additionalProperties": False}
-    assert OPENAI.fits(closed(of({"const": {"oneOf": 1}})))
+    assert OPENAI.fit(closed(of({"const": {"oneOf": 1}})))

@@ -18,7 +18,7 @@ import pytest
 
 from transom.errors import StoreError
 from transom.store import SqliteStore, committer
-from transom.store.migrations import MIGRATIONS, migrate
+from transom.store.migrations import FORMAT
 from transom.store.sqlite_errors import store_error
 
 from . import child
@@ -453,7 +453,7 @@ def version(path: Path) -> int:
 
 def test_a_new_database_has_the_newest_format_and_is_in_wal_mode(db: Path) -> None:
     asyncio.run(SqliteStore.open(db).close())
-    assert version(db) == len(MIGRATIONS)
+    assert version(db) == FORMAT
     with raw(db) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
 
@@ -462,38 +462,15 @@ def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     path.touch()
     asyncio.run(SqliteStore.open(path).close())
-    assert version(path) == len(MIGRATIONS)
+    assert version(path) == FORMAT
 
 
 def test_a_newer_database_is_refused_with_what_to_do(db: Path) -> None:
     asyncio.run(SqliteStore.open(db).close())
     with raw(db) as connection:
         connection.execute("PRAGMA user_version = 99")
-    assert refused(db) == f"the database has format 99, this version of transom reads up to {len(MIGRATIONS)}"
+    assert refused(db) == f"the database has format 99, this version of transom reads up to {FORMAT}"
     assert version(db) == 99
-
-
-def test_each_step_is_applied_once_and_data_stays(db: Path) -> None:
-    async def write() -> None:
-        async with SqliteStore.open(db) as store:
-            await store.append("s", "k", 1)
-
-    asyncio.run(write())
-    steps = [*MIGRATIONS, ("ALTER TABLE records ADD COLUMN extra TEXT DEFAULT 'x'", "CREATE TABLE more (a)")]
-    with raw(db) as connection:
-        migrate(connection, db, steps)
-        migrate(connection, db, steps)
-        assert connection.execute("SELECT data, extra FROM records").fetchall() == [("1", "x")]
-    assert version(db) == len(steps)
-
-
-def test_a_step_that_fails_halfway_leaves_the_old_format(db: Path) -> None:
-    asyncio.run(SqliteStore.open(db).close())
-    with raw(db) as connection:
-        with pytest.raises(sqlite3.OperationalError, match="syntax"):
-            migrate(connection, db, [*MIGRATIONS, ("CREATE TABLE more (a)", "NONSENSE")])
-        assert connection.execute("SELECT name FROM sqlite_master WHERE name = 'more'").fetchall() == []
-    assert version(db) == len(MIGRATIONS)
 
 
 @pytest.mark.slow
@@ -501,17 +478,3 @@ def test_many_processes_may_open_a_new_database_at_once(db: Path) -> None:
     command = [*CHILD, str(db), "append"]
     children = [subprocess.Popen([*command, str(n), "25"], stdout=subprocess.PIPE, text=True) for n in range(6)]
     assert [c.communicate(timeout=300)[0] for c in children] == ["done\n"] * 6
-
-
-def test_a_new_database_is_the_one_that_sqlite_makes_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(path: Path) -> list[object]:
-        asyncio.run(SqliteStore.open(path).close())
-        pragmas = ("user_version", "page_size", "encoding", "auto_vacuum", "journal_mode", "integrity_check")
-        with raw(path) as connection:
-            schema = connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()
-            return [schema, *(connection.execute(f"PRAGMA {name}").fetchone() for name in pragmas)]
-
-    made = told(tmp_path / "made.db")
-    monkeypatch.setattr("transom.store.sqlite.make_blank", lambda path: None)
-    assert made == told(tmp_path / "own.db")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["made.db", "own.db"]

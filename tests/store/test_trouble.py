@@ -4,71 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.store import SqliteStore
-from transom.store.committer import Committer, Job
-
-
-class Late(Exception):
-    """What the handler of a signal raises, such as a limit on a job's time."""
-
-
-class Interrupted(sqlite3.Connection):
-    """A connection during one statement of which a signal comes."""
-
-    at = ""
-
-    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-        result = super().execute(sql, *values)
-        if sql == self.at:
-            self.at = ""
-            os.kill(os.getpid(), signal.SIGUSR1)
-        return result
-
-
-@pytest.fixture
-def late() -> Iterator[None]:
-    def handler(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise Late
-
-    before = signal.signal(signal.SIGUSR1, handler)
-    yield
-    signal.signal(signal.SIGUSR1, before)
-
-
-@pytest.mark.usefixtures("late")
-@pytest.mark.parametrize(("at", "kept"), [("BEGIN IMMEDIATE", False), ("COMMIT", True)])
-async def test_a_signal_leaves_a_commit_whole_or_undone(tmp_path: Path, at: str, kept: bool) -> None:
-    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None, factory=Interrupted)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE t (n INTEGER)")
-        committer = Committer(connection, tmp_path / "x.db", 1.0)
-        loop = asyncio.get_running_loop()
-
-        def job(number: int) -> Job:
-            insert = "INSERT INTO t (n) VALUES (?)"
-            return Job(lambda there: there.execute(insert, (number,)).lastrowid, loop.create_future(), True, "s")
-
-        connection.at = at
-        outcomes, raised = committer.commit_at_once([job(1)])
-        assert isinstance(raised, Late)
-        assert (outcomes is not None) == kept
-        assert not connection.in_transaction
-        following, raised = committer.commit_at_once([job(2)])
-        assert following and raised is None
-        assert connection.execute("SELECT n FROM t").fetchall() == ([(1,), (2,)] if kept else [(2,)])
 
 
 async def test_who_is_cancelled_hears_of_it_when_the_write_is_over(tmp_path: Path) -> None:

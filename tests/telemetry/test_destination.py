@@ -8,19 +8,18 @@ import threading
 from collections.abc import Callable, Iterator
 from http.client import BadStatusLine, InvalidURL
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.agent.helpers import SEAT
 from tests.llm.conformance.server import LocalServer
-from tests.telemetry.test_otlp import finish, sent, series, taken, to
+from tests.telemetry.test_otlp import finish, sent, taken, to
 from transom.agent import Agent, Home
 from transom.errors import SettingsError
 from transom.llm import ScriptedProvider
-from transom.telemetry import Telemetry, read_trace
-from transom.telemetry.destination import destination, exporter
-from transom.telemetry.otlp import Exporter
+from transom.telemetry import Telemetry
+from transom.telemetry.destination import destination
+from transom.telemetry.otlp import Exporter, exporter
 
 HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 KEY = "hunter2"
@@ -53,27 +52,28 @@ def test_headers_are_read_without_the_space_around_them(text: str, headers: tupl
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "number"),
     [
-        (f"authorization={KEY}%0A{KEY}", "header 1 cannot be sent: its value holds"),
-        (f"authorization={KEY}%0D%0Ax: {KEY}", "header 1 cannot be sent: its value holds"),
-        (f"a=b,authorization={KEY}%0A%20{KEY}", "header 2 cannot be sent: its value holds"),
-        (f"authorization={KEY}\u2603", "header 1 cannot be sent: its value holds"),
-        (f"authorization={KEY}%00", "header 1 cannot be sent: its value holds"),
-        (f"authorization={KEY}%7F{KEY}", "header 1 cannot be sent: its value holds"),
-        (f"authorization={KEY}\udc80", "header 1 cannot be sent: its value holds"),
-        (f"a=b,authorization: {KEY}=", "header 2 is none: its name holds"),
-        (f"={KEY}", "header 1 is none: its name holds"),
-        (f"{KEY}\u00fc=1", "header 1 is none: its name holds"),
+        (f"authorization={KEY}%0A{KEY}", 1),
+        (f"authorization={KEY}%0D%0Ax: {KEY}", 1),
+        (f"a=b,authorization={KEY}%0A%20{KEY}", 2),
+        (f"authorization={KEY}\u2603", 1),
+        (f"authorization={KEY}%00", 1),
+        (f"authorization={KEY}%7F{KEY}", 1),
+        (f"authorization={KEY}\udc80", 1),
+        (f"a=b,authorization: {KEY}=", 2),
+        (f"={KEY}", 1),
+        (f"{KEY}\u00fc=1", 1),
     ],
 )
 def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
-    text: str, what: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    text: str, number: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError) as refused:
         destination("http://a", {HEADERS: text})
     said = f"{refused.value.where}: {refused.value.what}; {refused.value.hint}"
-    assert said.startswith(f"{HEADERS}: {what}") and said.endswith("; say NAME=VALUE,NAME=VALUE")
+    what = f"{HEADERS}: header {number} cannot be sent"
+    assert said.startswith(what) and said.endswith("; say NAME=VALUE,NAME=VALUE")
     assert KEY not in said and "\n" not in said
     assert destination(None, {HEADERS: text}) is None, "nothing is sent: it is somebody else's"
 
@@ -82,7 +82,7 @@ def test_a_header_that_no_request_can_have_is_refused_without_a_word_of_it(
     with caplog.at_level(logging.WARNING):
         assert exporter() is None, "the run goes on"
     (record,) = caplog.records
-    assert f"nothing is sent to a collector: {HEADERS}: {what}" in record.getMessage() and KEY not in caplog.text
+    assert f"nothing is sent to a collector: {what}" in record.getMessage() and KEY not in caplog.text
     with pytest.raises(SettingsError, match=HEADERS):
         exporter("http://a")
 
@@ -185,45 +185,3 @@ def test_whatever_a_request_raises_the_next_one_is_sent_and_no_word_of_it_told(
     (record,) = caplog.records
     assert f"takes no traces ({type(error).__name__}); they are in their files" in record.getMessage()
     assert KEY not in caplog.text
-
-
-@pytest.mark.slow
-def test_what_cannot_be_counted_is_sent(
-    tmp_path: Path, collector: LocalServer, caplog: pytest.LogCaptureFixture
-) -> None:
-    exporting = to(collector.url)
-    told: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "p"}
-
-    def no_price(who: str, tokens: object) -> float:
-        raise ZeroDivisionError(KEY)
-
-    exporting.metrics.price = no_price
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        for name in ("one", "two"):
-            with telemetry.span(name, **told):
-                pass
-        until(lambda: len(sent(collector)) == 2)
-    finish(exporting)
-    assert sorted(span["name"] for span in sent(collector)) == ["one", "two"]
-    assert "ZeroDivisionError" in caplog.text and KEY not in caplog.text
-    assert [int(one["count"]) for one in series(collector)["gen_ai.client.operation.duration"]] == [2]
-
-
-def test_a_system_that_has_no_thread_to_give_stops_no_run(
-    tmp_path: Path, collector: LocalServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    exporting = to(collector.url)
-    with Telemetry.open(tmp_path, exporter=exporting) as telemetry:
-        with monkeypatch.context() as patched:
-
-            def refuses(self: threading.Thread) -> None:
-                raise RuntimeError("can't start new thread")
-
-            patched.setattr(threading.Thread, "start", refuses)
-            with telemetry.span("first"):
-                pass
-        with telemetry.span("second"):
-            pass
-    finish(exporting)
-    assert len(read_trace(tmp_path / f"{telemetry.trace_id}.jsonl")) == 2
-    assert [span["name"] for span in sent(collector)] == ["first", "second"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import threading
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,9 @@ from transom.cli import main
 from transom.cli.session import Options, Session
 from transom.errors import SettingsError
 from transom.telemetry import Telemetry, read_trace
-from transom.telemetry.destination import Destination, destination, exporter
+from transom.telemetry.destination import Destination, destination
 from transom.telemetry.metrics import KINDS
-from transom.telemetry.otlp import Exporter
+from transom.telemetry.otlp import Exporter, exporter
 from transom.telemetry.stats import statistics
 
 GENEROUS = 60  # seconds; nobody waits so long unless something is broken
@@ -50,21 +48,7 @@ def to(url: str) -> Exporter:
 def finish(exporting: Exporter) -> None:
     """Close it, and wait for what it sends longer than a process would: machines that run tests are busy."""
     exporting.close()
-    if exporting._thread:
-        exporting._thread.join(GENEROUS)
-
-
-def fork_and_finish(telemetry: Telemetry, exporting: Exporter) -> None:
-    """Have a process that is forked tell of a span `child`, and send what it has."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of newer Pythons, of threads in a process that forks
-        child = os.fork()
-    if not child:
-        with telemetry.span("child"):
-            pass
-        finish(exporting)
-        os._exit(0)
-    os.waitpid(child, 0)
+    exporting._thread.join(GENEROUS)
 
 
 def sent(server: LocalServer) -> list[dict[str, Any]]:

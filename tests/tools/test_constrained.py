@@ -190,7 +190,7 @@ CASES = {
     "a range that runs backwards": Case(
         "read_file_range", {"file_path": STA, "start_line": 9, "end_line": 3}, refused("before start_line")
     ),
-    "line 0": Case("read_file_range", {"file_path": STA, "start_line": 0, "end_line": 3}, refused("minimum is 1")),
+    "line 0": Case("read_file_range", {"file_path": STA, "start_line": 0, "end_line": 3}, refused("less than the minimum of 1")),
     "compressed": Case(
         "read_file_range",
         {"file_path": "nets/top.v.gz", "start_line": 2, "end_line": 2},
@@ -225,7 +225,7 @@ CASES = {
         {"file_path": STA, "keywords": ["absent"]},
         lambda told: told == {"file_path": STA, "matches": [], "total_matches": 0},
     ),
-    "a keyword of no length": Case("search_in_file", {"file_path": STA, "keywords": [""]}, refused("minLength")),
+    "a keyword of no length": Case("search_in_file", {"file_path": STA, "keywords": [""]}, refused("should be non-empty")),
 }
 
 

@@ -59,7 +59,7 @@ async def test_hints_are_the_schema_and_the_docstring_says_what_each_is() -> Non
     assert await run(stock, item="bolts") == (False, {"item": "bolts", "copy": 3, "colour": "red", "part": None})
     part = {"title": "M8", "since": "2026-01-31"}
     assert (await run(stock, item="bolts", colour="blue", part=part))[1]["part"] == part
-    for wrong, told in (({}, "item: is missing"), ({"item": "a", "copy": 0}, "copy: minimum is 1")):
+    for wrong, told in (({}, "item: Field required"), ({"item": "a", "copy": 0}, "copy: Input should be greater than or equal to 1")):
         failed, content = await run(stock, **wrong)
         assert failed and told in content["error"]
     failed, content = await run(stock, item="a", part={"title": "M8", "since": "2026-13-01"})

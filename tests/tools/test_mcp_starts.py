@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from transom.llm import ToolCall
-from transom.tools import Toolbox, ToolLimits
-from transom.tools.mcp import McpServer, ToolTerms
+from transom.tools import Toolbox
+from transom.tools.mcp import McpServer
 
 SLOW = [sys.executable, str(Path(__file__).with_name("mcp_slow_server.py"))]
 
@@ -33,20 +32,6 @@ async def ended(process: int) -> None:
 async def starting(folder: Path) -> None:
     while len(starts(folder)) < 2:
         await asyncio.sleep(0.02)
-
-
-@pytest.mark.slow
-async def test_a_server_that_starts_more_slowly_than_its_tools_may_take_comes_back(tmp_path: Path) -> None:
-    async with McpServer([*SLOW, str(tmp_path)], seconds=300, terms=ToolTerms(limits=ToolLimits(seconds=5))) as server:
-        box = Toolbox(server.tools)
-        assert (await box.run(ToolCall("1", "die", {}))).error == "ToolInDoubtError"
-        few = Toolbox(replace(tool, limits=ToolLimits(seconds=0.5)) for tool in server.tools)
-        calls = [asyncio.ensure_future(few.run(ToolCall(str(number), "hello", {}))) for number in range(3)]
-        await starting(tmp_path)
-        await asyncio.sleep(0.6)
-        (tmp_path / "gate").touch()
-        assert [ran.result.content for ran in await asyncio.gather(*calls)] == ["hello"] * 3
-    assert len(starts(tmp_path)) == 2
 
 
 @pytest.mark.slow

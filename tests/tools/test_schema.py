@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field
 from transom.errors import InvalidArgumentsError, ToolError
 from transom.llm import ToolCall
 from transom.tools import Toolbox, ToolDefinition
-from transom.tools.schema import Check
 
 
 class Spot(BaseModel):
@@ -52,32 +51,21 @@ FIRST: dict[str, Any] = {"kind": "range", "first": {"file": "a", "line": 1}}
     [
         ({"where": FIRST}, []),
         ({"where": FIRST, "note": None, "more": [{"kind": "word", "word": "x"}], "limits": {"a": 1}}, []),
-        ({}, ["where: is missing"]),
-        ({"where": FIRST, "note": 3}, ["note: must be of type string or null"]),
-        (
-            {"where": {"kind": "range", "first": {"file": "a", "line": 0}}},
-            ["where.first.line: minimum is 1 (or another of the 2 forms that where may have)"],
-        ),
-        (
-            {"where": {"kind": "word"}},
-            ["where.word: is missing (or another of the 2 forms that where may have)"],
-        ),
-        (
-            {"where": {"kind": "range", "first": {"file": "a", "line": 1}, "last": {"line": 2}}},
-            [
-                "where.last.file: is missing (or another of the 2 forms that where.last may have) "
-                "(or another of the 2 forms that where may have)"
-            ],
-        ),
-        (
-            {"where": FIRST, "more": [{"kind": "word", "word": "X"}, {"kind": "w", "word": "x"}]},
-            ['more[0].word: pattern is "^[a-z]+$"', 'more[1].kind: must be "word"'],
-        ),
-        ({"where": FIRST, "limits": {"a": "b"}}, ["limits.a: must be of type integer"]),
+        ({}, ["$: 'where' is a required property"]),
+        ({"where": FIRST, "limits": {"a": "b"}}, ["$.limits.a: 'b' is not of type 'integer'"]),
     ],
 )
 def test_what_a_model_of_pydantic_says_is_held_and_told(arguments: Any, said: list[str]) -> None:
-    assert Check(LOOK, "look").complaints(arguments) == said
+    assert checked(LOOK, arguments) == said
+
+
+def checked(schema: Any, arguments: Any) -> list[str]:
+    return ToolDefinition("t", "", schema, print).check(arguments)
+
+
+def test_of_several_forms_it_is_told_what_keeps_a_value_from_each() -> None:
+    (said,) = checked(LOOK, {"where": {"kind": "range", "first": {"file": "a", "line": 0}}})
+    assert "$.where.first.line: 0 is less than the minimum of 1; $.where.kind: 'word' was expected" in said
 
 
 SIMPLE = st.none() | st.booleans() | st.integers(-2, 3) | st.sampled_from(["", "a", "bb", 0.5, 1.0])
@@ -122,54 +110,34 @@ def test_it_takes_what_the_library_takes(at: Any, one: Any, value: Any) -> None:
     schema = {"type": "object", "properties": {"at": at}, "$defs": {"one": one, "two": {"type": "string"}}}
     arguments = {"at": value}
     try:
-        said = Check(schema, "t").complaints(arguments)
-    except InvalidArgumentsError:  # a form that is its own form has no end
-        with pytest.raises(RecursionError):
-            list(jsonschema.Draft202012Validator(schema).iter_errors(arguments))
-        return
+        said = checked(schema, arguments)
     except ToolError:
         with pytest.raises(jsonschema.SchemaError):
             jsonschema.Draft202012Validator.check_schema(schema)
         return
-    assert (said == []) == jsonschema.Draft202012Validator(schema).is_valid(arguments)
+    try:
+        assert (said == []) == jsonschema.Draft202012Validator(schema).is_valid(arguments)
+    except RecursionError:  # a form that is its own form has no end
+        assert said
     assert all(": " in one for one in said)
-
-
-def test_a_schema_of_a_server_is_the_servers_to_check() -> None:
-    slow: dict[str, Any] = {"pattern": "^(a+)+$", "patternProperties": {"^(?<js>a+)+$": False}}
-    check = Check({"type": "object", "properties": {"at": slow}, "required": ["at"]}, "t", foreign=True)
-    assert check.complaints({"at": "a" * 60 + "!"}) == check.complaints({}) == []
-    wrong: list[Any] = [
-        {"type": "string"},
-        {"type": "object", "properties": 3},
-        {"type": "object", "properties": {"a": {"$ref": "x"}}},
-    ]
-    for schema in wrong:
-        with pytest.raises(ToolError, match="t: its parameters are no"):
-            Check(schema, "t", foreign=True)
 
 
 def test_what_refers_to_itself_comes_to_an_end() -> None:
     node: dict[str, Any] = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": {"type": "string"}}}
-    assert Check(node, "t").complaints({"next": {"next": {"name": 3}}}) == ["next.next.name: must be of type string"]
-    deep: Any = {}
-    for _ in range(3_000):
-        deep = {"next": deep}
+    assert checked(node, {"next": {"next": {"name": 3}}}) == ["$.next.next.name: 3 is not of type 'string'"]
     circle: dict[str, Any] = {
         "type": "object",
         "properties": {"at": {"$ref": "#/$defs/a"}},
         "$defs": {"a": {"$ref": "#/$defs/a"}},
     }
-    tries: list[tuple[Any, Any]] = [(node, deep), (circle, {"at": 1})]
-    for schema, arguments in tries:
-        with pytest.raises(InvalidArgumentsError, match="nested too deeply"):
-            Check(schema, "t").complaints(arguments)
+    (said,) = checked(circle, {"at": 1})
+    assert "refers to itself" in said
 
 
 def test_a_number_beyond_all_bounds_is_a_complaint() -> None:
     schema = {"type": "object", "properties": {"at": {"multipleOf": 0.1}}}
     with pytest.raises(InvalidArgumentsError, match="number that is too large"):
-        Check(schema, "t").complaints({"at": 10**400})
+        checked(schema, {"at": 10**400})
 
 
 def test_nobody_is_asked_for_a_schema() -> None:
@@ -178,10 +146,10 @@ def test_nobody_is_asked_for_a_schema() -> None:
         server.listen()
         server.settimeout(0.2)
         address = f"http://127.0.0.1:{server.getsockname()[1]}/x.json"
-        for key in ("$ref", "$dynamicRef", "$schema"):
-            with pytest.raises(ToolError):
-                Check({"type": "object", "properties": {"at": {key: address}}}, "t")
-        Check({"$schema": address, "$id": address, "type": "object"}, "t").complaints({"at": 1})
+        for key in ("$ref", "$dynamicRef"):
+            with pytest.raises(ToolError, match="t: its parameters are not whole: "):
+                checked({"type": "object", "properties": {"at": {key: address}}}, {"at": 1})
+        checked({"$schema": address, "$id": address, "type": "object", "properties": {"at": {}}}, {"at": 1})
         with pytest.raises(TimeoutError):
             server.accept()
 
@@ -201,4 +169,4 @@ async def test_a_complaint_repeats_no_schema_that_fills_a_window() -> None:
     wide: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"type": "string"} for n in range(1_000)}}
     box = Toolbox([ToolDefinition("wide", "Wide.", wide, lambda arguments: "x")])
     ran = await box.run(ToolCall("1", "wide", {"p7": 7}))
-    assert "p7: must be of type string" in ran.result.content and len(ran.result.content) < 300
+    assert "$.p7: 7 is not of type 'string'" in ran.result.content and len(ran.result.content) < 300

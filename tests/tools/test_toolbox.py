@@ -51,16 +51,16 @@ async def test_a_call_is_carried_out_with_its_defaults() -> None:
     [
         ("path", "no JSON object"),
         ([], "no JSON object"),
-        ({}, "path: is missing"),
-        ({"path": 3}, "path: must be of type string"),
-        ({"path": ""}, "path: minLength is 1"),
-        ({"path": "x", "lines": True}, "lines: must be of type integer"),
-        ({"path": "x", "lines": 1.5}, "lines: must be of type integer"),
-        ({"path": "x", "lines": 0}, "lines: minimum is 1"),
-        ({"path": "x", "words": ["a", 2]}, "words[1]: must be of type string"),
-        ({"path": "x", "words": ["a", "b", "c"]}, "words: maxItems is 2"),
-        ({"path": "x", "mode": "c"}, "mode: must be one of"),
-        ({"path": "x", "depth": 1}, "depth: is no parameter"),
+        ({}, "'path' is a required property"),
+        ({"path": 3}, "$.path: 3 is not of type 'string'"),
+        ({"path": ""}, "$.path: '' should be non-empty"),
+        ({"path": "x", "lines": True}, "$.lines: True is not of type 'integer'"),
+        ({"path": "x", "lines": 1.5}, "$.lines: 1.5 is not of type 'integer'"),
+        ({"path": "x", "lines": 0}, "$.lines: 0 is less than the minimum of 1"),
+        ({"path": "x", "words": ["a", 2]}, "$.words[1]: 2 is not of type 'string'"),
+        ({"path": "x", "words": ["a", "b", "c"]}, "$.words: ['a', 'b', 'c'] is too long"),
+        ({"path": "x", "mode": "c"}, "$.mode: 'c' is not one of"),
+        ({"path": "x", "depth": 1}, "('depth' was unexpected)"),
     ],
 )
 async def test_arguments_that_do_not_fit_are_named(arguments: Json, complaint: str) -> None:
@@ -110,24 +110,14 @@ async def test_what_concerns_the_run_itself_ends_it(error: BaseException) -> Non
     [
         ({"type": "string"}, "no JSON Schema of an object"),
         ({"properties": {}}, 'needs "type": "object"'),
-        ({"type": "object", "properties": {"a": {"type": "text"}}}, r"properties\.a\.type: must be one of"),
-        ({"type": "object", "properties": ["a"]}, "properties: must be of type object"),
-        ({"type": "object", "required": [["b"]]}, r"required\[0\]: must be of type string"),
-        ({"type": "object", "properties": {"a": {"type": "array", "items": 3}}}, r"a\.items: must be of type"),
-        ({"type": "object", "properties": {"a": {"type": "string", "enum": "x"}}}, "enum: must be of type array"),
-        ({"type": "object", "properties": {"a": {"type": "string", "minLength": "x"}}}, "minLength: must be of type"),
-        ({"type": "object", "properties": {"a": {"pattern": "("}}}, "pattern"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "no JSON Schema: 'text' is not valid"),
+        ({"type": "object", "properties": ["a"]}, "no JSON Schema"),
+        ({"type": "object", "required": [["b"]]}, "no JSON Schema"),
+        ({"type": "object", "properties": {"a": {"type": "array", "items": 3}}}, "no JSON Schema"),
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": "x"}}}, "no JSON Schema"),
+        ({"type": "object", "properties": {"a": {"type": "string", "minLength": "x"}}}, "no JSON Schema"),
+        ({"type": "object", "properties": {"a": {"pattern": "("}}}, "is not a 'regex'"),
         ({"type": "object", "anyOf": [{}]}, "hosted models refuse it there"),
-        (
-            {"type": "object", "properties": {"a": {"$ref": "#/$defs/x"}}},
-            "in #/properties/a is not in it",
-        ),
-        (
-            {"type": "object", "properties": {"a": {"$ref": "https://127.0.0.1:9/x.json"}}},
-            "x.json' in #/prop",
-        ),
-        ({"type": "object", "properties": {"a": {"$ref": "file:///etc/passwd"}}}, "is not in it"),
-        ({"type": "object", "properties": {"a": {"$id": "x:/y", "$ref": "#"}}}, "of two documents"),
         ({"type": "object", "description": "x" * 70_000}, "65536 may be"),
     ],
 )
@@ -170,7 +160,7 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not what came"):
         outcome_from_json({"note": 1})
-    with pytest.raises(ValueError, match="not a tool's result"):
+    with pytest.raises(ValueError, match="not a ToolResult"):
         outcome_from_json({"result": 1})
 
 

@@ -71,12 +71,13 @@ class Manner:
     """How a check is made: what the roles are asked with, where code runs, by which day waivers expire.
 
     Attributes:
+        spec: by the tag of a round.
         memory: of earlier items; what a checker that passed was built from is kept there.
     """
 
     occasion: Occasion
     sandbox: Sandbox
-    spec: CallSettings = field(default_factory=CallSettings)
+    spec: Mapping[str, CallSettings] = field(default_factory=dict)
     build: BuildSettings = field(default_factory=BuildSettings)
     memory: Memory | None = None
 

@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field
 
 from transom import __version__
 from transom.canonical import Json, digest
-from transom.checklist.atoms import Shape
+from transom.checklist.atoms import Requirements, Shape, Waivers
+from transom.checklist.spec.complexity import Complexity
 from transom.gates import Finding
 
 SPEC: Final = "ItemSpec"
@@ -77,6 +78,7 @@ class SpecResult(Document):
     status: Literal["READY", "NEEDS_REVIEW", "NEEDS_MODEL", "ERROR"]
     item_id: str
     itemspec_path: str | None = None
+    complexity: Complexity | None = None
     capability_type: int | None = None
     rounds: tuple[RoundRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
@@ -122,6 +124,32 @@ class MutationRow(Shape):
     applicable: int
     kinds: tuple[str, ...] = ()
     survivors: tuple[Survivor, ...] = ()
+
+
+class Expected(Shape):
+    """What comes of a test: the ids of the items that are found, violated or waived, and the waivers without use."""
+
+    status: Literal["PASS", "FAIL"]
+    found: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
+    unused_waivers: tuple[str, ...] = ()
+
+
+class Combination(Shape):
+    """A test of `check build --tests`: an example of the ItemSpec under these requirements and waivers.
+
+    Attributes:
+        name: the item's id and one of the six combinations, e.g. `VER-01_global_waiver`.
+        result: what came of it where that is not what was expected.
+    """
+
+    name: str
+    example: str
+    requirements: Requirements
+    waivers: Waivers
+    expected: Expected
+    result: Expected | None = None
 
 
 class BuildResult(Document):
@@ -211,7 +239,9 @@ class BuildRecord(Document):
     """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
 
     Attributes:
+        complexity: of the item's description, by which the prompts of its ItemSpec were chosen.
         answers: what the writer of atom A answered to the gates' questions.
+        tests: those that `--tests` ran.
         files: name -> SHA-256 of `atoms.py` and `checker.yaml` as the gates saw them.
         tried_on: base name -> SHA-256 of each file that the gates tried them on.
     """
@@ -220,6 +250,7 @@ class BuildRecord(Document):
     status: Literal["done", "needs_review", "human_required"]
     transom: str
     item_id: str
+    complexity: Complexity | None = None
     item_sha256: str | None = None
     itemspec_sha256: str
     provider: str
@@ -228,6 +259,7 @@ class BuildRecord(Document):
     gates: tuple[GateRow, ...]
     mutation: MutationRow | None = None
     answers: tuple[AnswerRow, ...] = ()
+    tests: tuple[Combination, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     tried_on: dict[str, str] = Field(default_factory=dict)
 

@@ -2,14 +2,15 @@
 
 A pattern keeps the words of its lines and lets numbers and names differ. It is narrowed where it fits a line of another
 mark: a number by its sign and by being zero, then a name. What looks like the matter and is read by no pattern must be
-marked, too; in another log such a line is an error. So what nobody was shown is never guessed.
+marked, too; in another log such a line is an error. A log without the line that ends each complete one is an
+error as well. So what nobody was shown is never guessed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from transom.canonical import Json
@@ -34,6 +35,10 @@ _NAME: Final = r"[\w/.\[\]$:\\-]+"
 _DENIES: Final = r"(?:not?|never|without|un\w+|in\w+|fail\w*|errors?|abort\w*|skip\w*|violat\w*|missing|warning)"
 _WORD: Final = rf"(?i:(?!{_DENIES}\b)[a-z]+)"
 _ALARM: Final = r"(?i)\b(?:error|errors|fatal|fail|fails|failed|failure|failures|abort|aborted|violat\w*|illegal)\b"
+_OVER: Final = (
+    r"(?i)\b(?:done|finish(?:ed|es)?|complet(?:e|ed|es|ion)|end of|ended|ends|exit(?:ed|ing|s)?|bye|goodbye)\b"
+)
+_DAY: Final = r"(?i)(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*$"
 _COMMON: Final = frozenset({"the", "and", "for", "all", "was", "were", "with", "has", "have", "are", "this", "that"})
 
 
@@ -143,12 +148,16 @@ class Lesson:
         rows: (mark, regex) of good and bad lines.
         skipped: regexes of lines beside the point.
         must: regexes of lines that speak of the matter.
+        ends: the lines that end complete logs.
+        complete: regexes of which one must fit a line of every log; none where nothing says that a log is complete.
     """
 
     marked: tuple[Marked, ...]
     rows: tuple[tuple[Mark, str], ...]
     skipped: tuple[str, ...]
     must: tuple[str, ...]
+    ends: tuple[Marked, ...] = ()
+    complete: tuple[str, ...] = ()
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
         """What becomes of a line: a mark, `unread` where it must be read and is not, None where it is about nothing."""
@@ -159,34 +168,72 @@ class Lesson:
             return None
         return "beside" if any(re.match(regex, line) for regex in self.skipped) else "unread"
 
+    def whole(self, text: str) -> str:
+        """A text as a complete log has it: with the end below where that is not there."""
+        return text if not self.ends or fitting(self.complete, text.split("\n")) else f"{text}\n{self.ends[0].text}"
 
-def learn(marked: Sequence[Marked]) -> Lesson:
+
+def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
     """Patterns from marked lines.
+
+    Args:
+        marked: good, bad and other lines.
+        ends: the last line of each complete log, whatever its mark.
 
     Raises:
         InputError: no good line, a blank one, or lines of two marks that nothing tells apart.
     """
     if not any(one.mark == "good" for one in marked):
         raise InputError("no line is marked as good", hint="name one with --good FILE:LINE")
-    groups: dict[tuple[object, ...], _Pattern] = {}
-    for one in marked:
+    groups: dict[tuple[Mark, tuple[object, ...]], _Pattern] = {}
+    known = {one.text for one in marked}
+    every = [*marked, *(replace(one, mark="beside") for one in ends if one.text not in known)]
+    for one in every:
         parts = tokens(one.text)
         if not any(part.kind in ("word", "name", "number") for part in parts):
             raise InputError("says nothing", where=f"{one.file}:{one.line}", hint="mark another line")
-        signs = tuple(part.text for part in parts if part.kind == "sign")
-        key = (one.mark, tuple(part.kind for part in parts), signs)
-        found = groups.setdefault(key, _Pattern(one.mark, [[] for _ in parts]))
+        found = groups.setdefault((one.mark, _shape(parts)), _Pattern(one.mark, [[] for _ in parts]))
         for place, part in zip(found.places, parts, strict=True):
             place.append(part)
     for pattern in groups.values():
-        for one in marked:
+        for one in every:
             if one.mark != pattern.mark and re.match(pattern.regex(), one.text) and not pattern.narrow(one.text):
                 what = f"nothing tells this line, marked as {one.mark}, from those marked as {pattern.mark}"
                 hint = "a limit on a number cannot be taught by lines; mark other lines"
                 raise InputError(what, where=f"{one.file}:{one.line}", hint=hint)
     rows = tuple((one.mark, one.regex()) for one in groups.values() if one.mark != "beside")
     skipped = tuple(one.regex() for one in groups.values() if one.mark == "beside")
-    return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)))
+    # A line of another log that begins as the end does is the end of that one, e.g. of a bad one.
+    begins, files = {_beginning(tokens(one.text)) for one in ends}, {one.file for one in ends}
+    others = [one.text for one in marked if one.file not in files and _beginning(tokens(one.text)) in begins]
+    last = (regex for _, regex in rows if any(re.match(regex, text) for text in others))
+    complete = dict.fromkeys([*(end_regex(one.text) for one in ends), *last])
+    return Lesson(tuple(marked), rows, skipped, tuple(_must(marked)), tuple(ends), tuple(complete))
+
+
+def end_regex(line: str) -> str:
+    """What fits the last line of such a log on any day: its words, with any numbers, names and days."""
+    free = {"number": _NUMBER, "name": _NAME, "blank": r"\s+"}
+    told = (_WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text)) for one in tokens(line))
+    return rf"^\s*{''.join(told)}\s*$"
+
+
+def clear_end(lines: Sequence[str]) -> int | None:
+    """The number of a log's last line where that says that all is over, and no other line says it in the same form."""
+    last = next((at for at in range(len(lines), 0, -1) if re.search(r"[A-Za-z]", lines[at - 1])), 0)
+    over = [_shape(tokens(one)) for one in lines if re.search(_OVER, one)]
+    plain = last and re.search(_OVER, lines[last - 1]) and not re.search(rf"(?i)\b{_DENIES}\b", lines[last - 1])
+    return last if plain and over.count(_shape(tokens(lines[last - 1]))) == 1 else None
+
+
+def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
+    """How many lines one of the regexes fits."""
+    return sum(any(re.match(regex, line) for regex in regexes) for line in lines)
+
+
+def _shape(parts: Sequence[_Token]) -> tuple[object, ...]:
+    """What lines of one form share: their kinds of tokens, and the signs among them."""
+    return tuple((one.kind, one.text if one.kind == "sign" else "") for one in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
@@ -243,10 +290,16 @@ def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> 
     for mark, regex in lesson.rows:
         plain = regex if named else regex.replace("(?P<name>", "(?:")
         rows.append({"match": plain, "says": {"status": mark}})
-    outcomes = {"good": "holds", "bad": "fails", "beside": "none"}
-    examples: list[Json] = [{"outcome": outcomes[one.mark], "text": one.text} for one in lesson.marked]
+    good = next(one.text for one in lesson.marked if one.mark == "good")
+    examples: list[Json] = [
+        {"outcome": "fails" if one.mark == "bad" else "holds", "text": lesson.whole(texts)}
+        for one in lesson.marked
+        if (texts := f"{good}\n{one.text}" if one.mark == "beside" else one.text)
+    ]
+    examples += [{"outcome": "error", "text": good}] if lesson.whole(good) != good else []
     words = " ".join(re.findall(r"[a-z]+", title.lower())) or name
     source: dict[str, Json] = {"kind": f"{name}_log", "files": list(files), "must_be_read": list(lesson.must)}
+    source |= {"known_by": list(lesson.complete)} if lesson.complete else {}
     source |= {"may_be_skipped": list(lesson.skipped)} if lesson.skipped else {}
     source["error_if_nothing_read"] = "no line that was taught stands in it"
     required: list[Json] = ["result.name", "result.status"] if named else ["result.status"]

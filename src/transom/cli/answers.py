@@ -12,7 +12,7 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
-from transom.checklist.run.verdict import MadeBy, NotUnderstoodWords, Status, Trouble, Verdicts, Warned
+from transom.checklist.run.verdict import MadeBy, Status, Trouble, Verdicts, Warned
 from transom.cli.output import counted, style
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
@@ -72,7 +72,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         capability_type=None,
         errors=tuple(rows) if status == "ERROR" else (),
         warnings=() if status == "ERROR" else tuple(Warned(**row.model_dump()) for row in rows),
-        needs_model=tuple(NotUnderstoodWords(text=row.text, where=row.where) for row in words),
+        needs_model=words,
         made_by=MadeBy(transom=__version__, item_sha256=item.sha256 if item else None),
         sandbox_level=None,
         as_of=day,

@@ -44,6 +44,7 @@ HELD, ESCALATED = "held", "escalated"
 """Records in the journal of a batch: an item that is asked again at a time, and the items that have no answer."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
+_WAITS = 3
 _LENGTH = struct.Struct(">I")
 
 
@@ -61,10 +62,10 @@ async def batch_command(session: Session, texts: Sequence[str], options: Options
         verdicts = [compared(one) for one in await _Batch(session, run, targets, options).work()]
         document = together(verdicts)
         await run.finish(_ENDED[document.exit_code])
-    heads = [headline(one) for one in verdicts]
-    rows = [(status, one.item_id, tail or _why(one)) for (status, tail), one in zip(heads, verdicts, strict=True)]
-    session.report(document, *table(rows), "", summary(document, toned))
+    session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
     write(document)
+    if waits := sum(one.exit_code == _WAITS for one in verdicts):
+        session.progress(f"{counted(waits, 'item')} waiting: transom waiting; then: transom resume {run.id}")
     return document.exit_code
 
 
@@ -183,11 +184,16 @@ class _Batch:
             row |= {"target": place(target), "cause": _why(verdict), "run_id": verdict.run_id}
             self.escalated.append(row)
         number, many = len(self.done), len(self.targets)
-        status, tail = headline(verdict)
         spent = time.monotonic() - self.began
         eta = f", {_minutes(spent / number * (many - number))} left" if number < many else f", {_minutes(spent)} in all"
-        said = f"{status}  {verdict.item_id}  {tail or _why(verdict)}".rstrip()
+        said = "  ".join(_row(verdict)).rstrip()
         self.session.progress(f"[{number:>{len(str(many))}}/{many}] {said}{eta}")
+
+
+def _row(verdict: Verdict) -> tuple[str, str, str]:
+    """An item's status, its id, and what that rests on."""
+    status, tail = headline(verdict)
+    return status, verdict.item_id, tail if tail and verdict.status != "ERROR" else _why(verdict)
 
 
 def _why(verdict: Verdict) -> str:

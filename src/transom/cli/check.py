@@ -10,7 +10,7 @@ import typer
 
 from transom.cli.command import Among, RunArgument, command, group
 from transom.cli.session import Session
-from transom.cli.told import Options
+from transom.cli.told import NamedLines, Options
 
 check_app = group("check", "From a one-line description to a verdict on real files.")
 
@@ -44,7 +44,7 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", *_RETURNING, "unsafe")],
+    options: Annotated[Options, Among("item", *_WHERE, "allow_needs_review", "tests", *_RETURNING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
 
@@ -193,26 +193,21 @@ async def import_(
     return import_command(session, sheet, out)
 
 
-Lines = Annotated[list[str], typer.Option(metavar="FILE:LINE", help="A line that is so; may be given several times.")]
-
-
 @command(check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121")
 async def teach(
     session: Session,
     item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")],
     options: Annotated[Options, Among("variables")],
-    good: Lines = [],  # noqa: B006  as typer wants it
-    bad: Lines = [],  # noqa: B006
-    beside: Lines = [],  # noqa: B006
+    lines: NamedLines,
 ) -> int:
     """Teach a log by lines of it that are good or bad.
 
-    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. Without lines it asks
-    on the terminal.
+    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. On a terminal it asks
+    for what is missing.
     """
-    from transom.cli.teaching import Told, teach_command
+    from transom.cli.teaching import teach_command
 
-    return await teach_command(session, item, Told(good, bad, beside), options)
+    return await teach_command(session, item, lines, options)
 
 
 waiver_app = group("waiver", "The waivers of items.")

@@ -21,6 +21,7 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
+from transom.gates import Finding
 from transom.runs import write_file
 
 
@@ -53,16 +54,14 @@ def _rules(config: CheckerConfig) -> Iterator[str]:
     """How each item is judged, a line each."""
     counts = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
     for one in config.items:
-        which = f"{counts[one.quantifier]} with {one.select}"
-        which = which.replace("one entry", "an entry") if one.mode == "forbid" else which
+        forbids, held = one.mode == "forbid", one.condition
+        which = "an entry" if forbids and one.quantifier == "exists" else counts[one.quantifier]
         must = f" has {', '.join(one.required)}" if one.required else " is there"
-        held = one.condition
-        must += (
-            f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip() if held else ""
-        )
+        if held:
+            must += f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip()
         must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
-        verb = "is a violation where it" if one.mode == "forbid" else "must be one that"
-        yield f"  {one.id} {one.name}: {which} {verb}{must}"
+        verb = "is a violation where it" if forbids else "must be one that"
+        yield f"  {one.id} {one.name}: {which} with {one.select} {verb}{must}"
 
 
 def import_command(session: Session, sheet: Path, out: Path) -> int:
@@ -88,9 +87,12 @@ def waiver_lint_command(session: Session, texts: Sequence[str], day: str) -> int
     """`check waiver lint`: exit 1 where a waiver should not be relied upon."""
     today = date.fromisoformat(day)
     rows = [row for path in found(texts) for row in waiver_findings(path, today)]
-    told = [FindingRow.of(row) for row in rows]
-    findings = tuple(row for row in told if row.gate != "waiver.soon")
-    remarks = tuple(row for row in told if row.gate == "waiver.soon")
-    lines = [f"remark: {row.finding()}" for row in remarks] + [str(row.finding()) for row in findings]
-    result = LintResult(findings=findings, remarks=remarks)
+    soon = [row for row in rows if row.gate == "waiver.soon"]
+    return print_findings(session, [row for row in rows if row not in soon], soon)
+
+
+def print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
+    """Print what a `lint` found; findings are exit 1, doubts alone 3."""
+    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)

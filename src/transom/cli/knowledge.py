@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from transom.checklist.rules import Knowledge, load_knowledge
@@ -31,43 +31,31 @@ def show_command(session: Session, name: str) -> int:
 
 def lint_command(session: Session, files: Sequence[Path]) -> int:
     """`check knowledge lint FILE...`: as if they lay in a folder of the settings; what is wrong is an error."""
-    folders = dict.fromkeys(file.parent.absolute() for file in files)
-    knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
+    knowledge = _knowledge(session, files)
     named = [_of_file(knowledge, file) for file in files]
-    found = [
-        f"{knowledge.files[language.domain.domain]}: {error}"
-        for language in knowledge.languages
-        if language.domain in named and (error := language.problem)
-    ]
-    found += [
-        f"{knowledge.files[one.domain]}: {item.key}: no example"
-        for one in named
-        for item in one.items
-        if not item.examples
-    ]
+    languages = [one for one in knowledge.languages if one.domain in named]
+    found = [f"{knowledge.files[one.domain.domain]}: {error}" for one in languages if (error := one.problem)]
+    items = [(one, item) for one in named for item in one.items if not item.examples]
+    found += [f"{knowledge.files[one.domain]}: {item.key}: no example" for one, item in items]
     return session.report({"findings": found}, *(found or ["nothing found"]), code=1 if found else 0)
 
 
 def trial_command(session: Session, names: Sequence[str]) -> int:
     """`check knowledge test NAME|FILE...`: the examples of domains, which are their tests; of all without a name."""
-    files = [Path(name) for name in names if name.endswith((".yaml", ".yml"))]
-    folders = dict.fromkeys(file.parent.absolute() for file in files)
-    knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
-    chosen = [_of_file(knowledge, Path(one)) if Path(one) in files else _domain(knowledge, one) for one in names]
-    domains = chosen or list(knowledge.domains)
-    found = {domain.domain: problems_of(domain) for domain in domains}
-    tried = sum(len(item.examples) for domain in domains for item in domain.items)
+    files = {name: Path(name) for name in names if name.endswith((".yaml", ".yml"))}
+    knowledge = _knowledge(session, files.values())
+    chosen = [_of_file(knowledge, files[one]) if one in files else _domain(knowledge, one) for one in names]
+    found = {domain.domain: problems_of(domain) for domain in chosen or knowledge.domains}
+    tried = sum(len(item.examples) for domain in chosen or knowledge.domains for item in domain.items)
     wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
-    return session.report(
-        {"tried": tried, "problems": found},
-        *wrong,
-        f"{tried} examples, {len(wrong)} not as they say",
-        code=1 if wrong else 0,
-    )
+    lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
+    return session.report({"tried": tried, "problems": found}, *lines, code=1 if wrong else 0)
 
 
-def _knowledge(session: Session) -> Knowledge:
-    return load_knowledge(session.settings.paths.knowledge_dirs)
+def _knowledge(session: Session, files: Iterable[Path] = ()) -> Knowledge:
+    """The shipped domains, those of the settings, and those in the folders of some files."""
+    folders = dict.fromkeys(file.parent.absolute() for file in files)
+    return load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
 
 
 def _domain(knowledge: Knowledge, name: str) -> Domain:
@@ -75,16 +63,14 @@ def _domain(knowledge: Knowledge, name: str) -> Domain:
     if domain is None:
         known = [one.domain for one in knowledge.domains]
         near = nearest_key(name, known)
-        raise InputError(
-            f"there is no domain {name}", hint=f"did you mean {near}?" if near else f"there is {', '.join(known)}"
-        )
+        hint = f"did you mean {near}?" if near else f"there is {', '.join(known)}"
+        raise InputError(f"there is no domain {name}", hint=hint)
     return domain
 
 
 def _of_file(knowledge: Knowledge, file: Path) -> Domain:
-    return next((one for one in knowledge.domains if knowledge.files[one.domain] == file.name), None) or _domain(
-        knowledge, file.stem
-    )
+    found = (one for one in knowledge.domains if knowledge.files[one.domain] == file.name)
+    return next(found, None) or _domain(knowledge, file.stem)
 
 
 def _row(domain: Domain, knowledge: Knowledge) -> dict[str, object]:
@@ -95,20 +81,13 @@ def _row(domain: Domain, knowledge: Knowledge) -> dict[str, object]:
 
 def _shown(domain: Domain, knowledge: Knowledge) -> Iterator[str]:
     yield f"{domain.title} ({domain.domain}, {knowledge.files[domain.domain]}): {domain.question}"
-    means = dict.fromkeys(
-        [*(claim.means for claim in domain.claims), *(one.means for one in domain.forms if one.kind == "claim")]
-    )
+    forms = (one.means for one in domain.forms if one.kind == "claim")
+    means = dict.fromkeys([*(claim.means for claim in domain.claims), *forms])
     yield from ("", "what may be asked:", *(f"  - {one}" for one in means))
-    yield from (
-        ("", "named as:", *(f"  - {entity.name}: {'; '.join(entity.words)}" for entity in domain.entities))
-        if domain.entities
-        else ()
-    )
+    if domain.entities:
+        yield from ("", "named as:", *(f"  - {entity.name}: {'; '.join(entity.words)}" for entity in domain.entities))
     yield from ("", "items (for `reads_as`):")
     for item in domain.items:
         patterns = "; compared with requirements.pattern_items" if item.compares else ""
         yield f"  - {item.key}: {item_name(item, {})}; {item.purpose}{patterns}"
     yield from ("", "files:", *(f"  - {one.kind}: {', '.join(one.files)}; {one.about}" for one in domain.sources))
-
-
-__all__ = ["lint_command", "list_command", "show_command", "trial_command"]

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 
+from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.build.gates import Held
@@ -26,10 +27,11 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
-from transom.checklist.run import APPROVAL, LoadedChecker, approval_bytes, approve, load_checker
+from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord
+from transom.checklist.run import APPROVAL, LoadedChecker, approve, load_checker
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
+from transom.cli.everyday import print_findings
 from transom.cli.history import history
 from transom.cli.meaning import load_checked
 from transom.cli.options import parse_variables
@@ -50,10 +52,7 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
     linted = [await _lint(session, target, there[target]) for target in targets]
     findings = [finding for found, _ in linted for finding in found]
-    remarks = [remark for _, remarked in linted for remark in remarked]
-    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
-    lines = [*(f"remark: {remark}" for remark in remarks), *map(str, findings)]
-    return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
+    return print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
 
 
 def approve_command(session: Session, folder: Path, by: str) -> int:
@@ -69,7 +68,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
     approval = approve(folder, checker.digests, by, at)
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
-    write_file(folder / APPROVAL, approval_bytes(approval))
+    write_file(folder / APPROVAL, pretty_json(approval).encode())
     answers = [line for row in _answers(checker) for line in (f"question: {row.question}", f"  answer: {row.answer}")]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)
@@ -98,11 +97,11 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
     try:
         return await _lint_checker(target, places, level) if target.is_dir() else (_lint_spec(target), ())
     except InputError as error:
-        place, _, line = (error.where or str(target)).rpartition(":")
+        where = error.where or str(target)
+        place, _, line = where.rpartition(":")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
-        if not line.isdigit():
-            return [Finding("readable", error.where or str(target), None, message)], ()
-        return [Finding("readable", place, int(line), message)], ()
+        at = int(line) if line.isdigit() else None
+        return [Finding("readable", place if at else where, at, message)], ()
 
 
 def _lint_spec(path: Path) -> list[Finding]:
@@ -121,13 +120,8 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
         remarks = [row.finding() for gate in held.rows if gate.passed for row in gate.findings]
         return _in(folder, held.findings), _in(folder, remarks)
     atoms = split(checker.atoms)
-    found = [
-        *check_syntax(atoms),
-        *check_signatures(atoms),
-        *check_contract_names(atoms),
-        *check_forbidden(atoms),
-        *check_locked_layer(atoms),
-    ]
+    gates = (check_syntax, check_signatures, check_contract_names, check_forbidden, check_locked_layer)
+    found = [finding for gate in gates for finding in gate(atoms)]
     found += check_yaml(checker.config, parse_yaml(checker.config_text, folder / CHECKER), atoms)
     say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
     return _in(folder, found), ()

@@ -17,6 +17,7 @@ from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
+from transom.checklist.spec.rounds import ROUNDS
 from transom.cli.answers import Writer
 from transom.cli.output import reports_in, say
 from transom.cli.session import Session
@@ -108,10 +109,11 @@ def manner_of(
         discovery_first=held.require_discovery_before_read,
     )
     parser, logic, repair = (seated(CallSettings(), seat) for seat in (llm.agent_a, llm.agent_b, llm.reflect))
+    rounds = {each.tag: seated(CallSettings(), getattr(llm, each.tag)) for each in ROUNDS}
     repairs = settings.execution.max_iterations
-    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook)
+    build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook, options.tests)
     sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, build=build, memory=memory)
+    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
 
 
 def sandbox_of(session: Session, options: Options) -> Sandbox:

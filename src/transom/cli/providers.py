@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from transom.llm import Chain, Provider
 
 _SEATS = {
+    **{name: (f"checklist.{name}",) for name in ("analysis", "section1", "section2", "section3", "section4")},
     "agent_a": ("checklist.parser", "checklist.answers"),
     "agent_b": ("checklist.logic",),
     "reflect": ("checklist.repair_a", "checklist.repair_b"),

@@ -4,66 +4,60 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from transom.canonical import Json
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import own_files
 from transom.checklist.rules import load_knowledge
-from transom.checklist.teach import Lesson, Mark, Marked, domain_text, learn
+from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
 from transom.cli.checking import all_command
 from transom.cli.meaning import on_terminal, write_reads_as
 from transom.cli.options import places_of
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
-from transom.cli.told import Options
+from transom.cli.told import NamedLines, Options
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import add_key, load_yaml
 from transom.runs import write_file
 from transom.runs.artifact import set_aside
 
+Texts: TypeAlias = Mapping[str, Sequence[str]]
+"""The lines of each input file, by its name."""
+
 _MARKS: tuple[Mark, ...] = ("good", "bad", "beside")
+_NO_END: Final = "none"
 _SHOWN = 3
 _TAIL = 30
 
 
-@dataclass(frozen=True)
-class Told:
-    """The lines that were marked on the command line, each `FILE:LINE`."""
-
-    good: Sequence[str] = ()
-    bad: Sequence[str] = ()
-    beside: Sequence[str] = ()
-
-
-async def teach_command(session: Session, path: Path, told: Told, options: Options) -> int:
+async def teach_command(session: Session, path: Path, told: NamedLines, options: Options) -> int:
     """`check teach`; 3 where lines have to be marked before anything is kept."""
     item = load_item(path)
     places = places_of(session, options, None)
-    files = {one.name: one for one in own_files(item, places.roots(places.of(item, path.parent)))}
-    if not files:
+    found = own_files(item, places.roots(places.of(item, path.parent)))
+    if not found:
         raise InputError("none of its input_files is there", where=str(path), hint="teaching needs a real log")
     name = re.sub(r"[^a-z0-9]+", "_", f"taught_{item.item_id.lower()}").strip("_")
     if item.reads_as and item.reads_as.domain != name:
         raise InputError("it has a reads_as already", where=str(path), hint="remove that to teach it anew")
+    names = Counter(one.name for one in found)
+    files = {one.name if names[one.name] == 1 else str(one): one for one in found}
+    texts = {name: _lines(file) for name, file in files.items()}
+    marked = [_line(session, files, mark, at) for mark in _MARKS for at in getattr(told, mark)]
+    ends = [_line(session, files, "end", at) for at in told.end if at != _NO_END]
+    endless = _NO_END in told.end
+    lesson = (_talk if on_terminal(session) else _learned)(texts, marked, ends, endless=endless)
+    if lesson is None:
+        say(f"transom: {path}: nothing was kept")
+        return 3
     folder = _folder(session)
-    texts = {one: TextFile(place).whole().split("\n") for one, place in files.items()}
-    marked = [_line(session, texts, mark, at) for mark in _MARKS for at in getattr(told, mark)]
-    if on_terminal(session) and not marked:
-        marked = list(_first(texts))
-    lesson = learn(marked)
-    while open_ := list(_show(texts, lesson)):
-        if not on_terminal(session):
-            hint = "mark one of them with --good, --bad or --beside; nothing was kept"
-            say(f"transom: {path}: too narrow: {counted(len(open_), 'line')} must be read and fit no pattern; {hint}")
-            return 3
-        mark = _asked(f"{open_[0].file}:{open_[0].line}: {open_[0].text}\nis it good, bad or beside the point? ")
-        marked.append(replace(open_[0], mark=mark))
-        lesson = learn(marked)
-    _keep(session, folder / f"{name}.yaml", domain_text(name, item.description, _globs(files), lesson))
+    _keep(session, folder / f"{name}.yaml", domain_text(name, item.description, _globs(found), lesson))
     if not item.reads_as:
         write_reads_as(item, {"domain": name, "item": "all_good"}, os.environ.get("USER", ""))
     paths = session.settings.paths
@@ -90,53 +84,158 @@ def _folder(session: Session) -> Path:
     return folder
 
 
-def _line(session: Session, texts: dict[str, list[str]], mark: Mark, at: str) -> Marked:
+def _lines(path: Path) -> list[str]:
+    return [line.rstrip("\r") for line in TextFile(path).whole().removesuffix("\n").split("\n")]
+
+
+def _line(session: Session, files: Mapping[str, Path], option: str, at: str) -> Marked:
     """The line that `FILE:LINE` names: of an input file by its name, or of any other by its path."""
-    file, _, number = at.rpartition(":")
-    if not file or not number.isdecimal():
-        raise InputError(f"{at!r} names no line", where=f"--{mark}", hint="write FILE:LINE")
-    lines = texts.get(Path(file).name) or TextFile(session.cwd / file).whole().split("\n")
+    name, _, number = at.rpartition(":")
+    if not name or not number.isdecimal():
+        raise InputError(f"{at!r} names no line", where=f"--{option}", hint="write FILE:LINE")
+    path = files.get(name) or session.cwd / name
+    known = next((one for one, file in files.items() if file == path.resolve()), name)
+    lines = _lines(path)
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"there are {len(lines)} lines", where=at, hint="count from 1")
-    return Marked(mark, lines[int(number) - 1].rstrip("\r"), file, int(number))
+    mark = next((one for one in _MARKS if one == option), _MARKS[-1])
+    return Marked(mark, lines[int(number) - 1], known, int(number))
 
 
-def _first(texts: dict[str, list[str]]) -> Iterator[Marked]:
-    """A good line and a bad one, by their numbers; the end of the first file is shown."""
-    name, lines = next(iter(texts.items()))
-    from_ = max(0, len(lines) - _TAIL)
-    print_text(name, *(f"{number:6}  {text}" for number, text in enumerate(lines[from_:], from_ + 1)))
-    for mark in ("good", "bad"):
-        number = input(f"the number of a {mark} line (empty: none): ").strip()
-        if number.isdecimal() and 1 <= int(number) <= len(lines):
-            yield Marked("good" if mark == "good" else "bad", lines[int(number) - 1].rstrip("\r"), name, int(number))
+# -- what is learned
 
 
-def _asked(question: str) -> Mark:
-    while True:
-        word = input(question).strip().lower()
-        if found := [mark for mark in _MARKS if word and mark.startswith(word)]:
-            return found[0] if len(found) == 1 else "bad" if word == "bad" else "beside"
+def _lesson(texts: Texts, marked: Sequence[Marked], ends: Sequence[Marked]) -> Lesson:
+    """What the marked lines teach; a log whose last line is clearly its end need not be told."""
+    lesson = learn(marked, ends)
+    open_ = {name: number for name in _open_ended(texts, lesson) if (number := clear_end(texts[name]))}
+    return learn(marked, [*ends, *(Marked("beside", texts[name][at - 1], name, at) for name, at in open_.items())])
 
 
-def _show(texts: dict[str, list[str]], lesson: Lesson) -> Iterator[Marked]:
+def _open_ended(texts: Texts, lesson: Lesson) -> list[str]:
+    """The files in which no line shows that they are complete.
+
+    Raises:
+        InputError: several lines of a file are like its end, so that one cut off would have such a line, too.
+    """
+    found = {name: fitting(lesson.complete, lines) for name, lines in texts.items()}
+    for one in lesson.ends:
+        if found.get(one.file, 0) > 1:
+            hint = "name a line that stands there once"
+            raise InputError("other lines are like this end", where=f"{one.file}:{one.line}", hint=hint)
+    return [name for name, fits in found.items() if not fits]
+
+
+def _show(texts: Texts, lesson: Lesson) -> Iterator[Marked]:
     """Print what the patterns match in the whole files; yields the lines that have to be read and are not."""
     for name, lines in texts.items():
-        read = [(lesson.read(text.rstrip("\r")), at, text) for at, text in enumerate(lines, 1) if text.strip()]
-        told = [*_MARKS, "unread"]
-        rows = {kind: [(at, text) for how, at, text in read if how == kind] for kind in told}
+        read = [(lesson.read(text), at, text) for at, text in enumerate(lines, 1) if text.strip()]
+        rows = {kind: [(at, text) for how, at, text in read if how == kind] for kind in (*_MARKS, "unread")}
         for kind, found in rows.items():
             wide = kind in ("good", "bad") and len(read) > 20 and len(found) * 2 > len(read)
             note = "  TOO WIDE? it fits more than half of the file" if wide else ""
             note = "  TOO NARROW: these must be read and fit no pattern" if kind == "unread" and found else note
-            print_text(f"{name}: {kind}: {counted(len(found), 'line')}{note}")
-            print_text(*(f"  {at:6}  {text}" for at, text in found[:_SHOWN]))
-        yield from (Marked("beside", text.rstrip("\r"), name, at) for at, text in rows["unread"])
+            print_text(f"{name}: {kind}: {counted(len(found), 'line')}{note}", *_numbered(found[:_SHOWN]))
+        end = [(at, text) for at, text in enumerate(lines, 1) if fitting(lesson.complete, [text])]
+        print_text(f"{name}: complete with the line" if end else f"{name}: no line shows that it is complete")
+        print_text(*_numbered(end[:1]))
+        yield from (Marked("beside", text, name, at) for at, text in rows["unread"])
 
 
-def _globs(files: dict[str, Path]) -> list[str]:
+def _numbered(rows: Iterable[tuple[int, str]]) -> list[str]:
+    return [f"  {at:6}  {text}" for at, text in rows]
+
+
+def _learned(texts: Texts, marked: list[Marked], ends: list[Marked], *, endless: bool) -> Lesson | None:
+    """What the named lines teach; None, and what is missing is said, where they are too few."""
+    lesson = _lesson(texts, marked, ends)
+    unread, open_ = list(_show(texts, lesson)), [] if endless else _open_ended(texts, lesson)
+    if unread:
+        many = f"{counted(len(unread), 'line')} must be read and fit no pattern"
+        say(f"transom: too narrow: {many}; mark one of them with --good, --bad or --beside")
+    if open_:
+        hint = f"name its last line with --end {open_[0]}:LINE, or say --end {_NO_END}"
+        say(f"transom: nothing shows that {open_[0]} is complete: a log that was cut off would pass; {hint}")
+    return None if unread or open_ else lesson
+
+
+# -- on a terminal
+
+
+def _talk(texts: Texts, marked: list[Marked], ends: list[Marked], *, endless: bool) -> Lesson:
+    """Ask a person until every line that must be read is, and nothing is left that is read wrongly."""
+    if not marked:
+        name, lines = next(iter(texts.items()))
+        print_text(name, *_numbered(list(enumerate(lines, 1))[-_TAIL:]))
+        print_text("name lines by their numbers; any other text shows the lines that hold it")
+        while (good := _pick(texts, "a good line")) is None:
+            print_text("a good line is needed")
+        bad = _pick(texts, "a bad line (empty: there is none)")
+        marked = [replace(good, mark="good"), *([replace(bad, mark="bad")] if bad else [])]
+    while True:
+        try:
+            lesson = _lesson(texts, marked, ends)
+            open_ = [] if endless else _open_ended(texts, lesson)
+        except InputError as error:
+            if len(marked) + len(ends) < 2:
+                raise
+            say(f"transom: {error}; that answer does not count")
+            ends, marked = (ends[:-1], marked) if ends else (ends, marked[:-1])
+            continue
+        if unread := next(_show(texts, lesson), None):
+            marked = [*marked, _marked(unread)]
+        elif open_:
+            end = _pick(texts, f"the line with which every complete {open_[0]} ends (empty: none does)")
+            ends, endless = (ends, True) if end is None else ([*ends, end], False)
+        elif wrong := _pick(texts, "a line that is read wrongly (empty: keep it as it is)"):
+            marked = [*(one for one in marked if (one.file, one.line) != (wrong.file, wrong.line)), _marked(wrong)]
+        else:
+            return lesson
+
+
+def _pick(texts: Texts, what: str) -> Marked | None:
+    """The line that a person names, by its number in the first file or as FILE:LINE; None for none."""
+    while text := _typed(f"{what}: "):
+        named, _, number = text.rpartition(":")
+        name = named or next(iter(texts))
+        lines = texts.get(name, ())
+        if number.isdecimal() and lines:
+            if 1 <= int(number) <= len(lines):
+                return Marked("beside", lines[int(number) - 1], name, int(number))
+            print_text(f"{name} has {counted(len(lines), 'line')}")
+            continue
+        for name, lines in texts.items():
+            held = [(at, line) for at, line in enumerate(lines, 1) if text in line]
+            print_text(f"{name}: {counted(len(held), 'line')} with {text!r}", *_numbered(held[:_TAIL]))
+    return None
+
+
+def _marked(line: Marked) -> Marked:
+    print_text(f"{line.file}:{line.line}: {line.text}")
+    while True:
+        word = _typed("is it good, bad or beside the point? ").lower()
+        if found := [mark for mark in _MARKS if word and mark.startswith(word)]:
+            return replace(line, mark="bad" if word == "b" else found[0])
+
+
+def _typed(question: str) -> str:
+    """A person's words.
+
+    Raises:
+        InputError: the terminal's input ended.
+    """
+    try:
+        return input(question).strip()
+    except EOFError as error:
+        raise InputError("the answers ended", where="check teach", hint="nothing was kept") from error
+
+
+# -- what is kept
+
+
+def _globs(files: Iterable[Path]) -> list[str]:
     """Names of such files: numbers in them may be others tomorrow."""
-    return list(dict.fromkeys(re.sub(r"\d+", "*", name.removesuffix(".gz")) for name in files))
+    return list(dict.fromkeys(re.sub(r"\d+", "*", one.name.removesuffix(".gz")) for one in files))
 
 
 def _keep(session: Session, path: Path, text: str) -> None:

@@ -36,6 +36,9 @@ class Options:
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Try each combination of requirements and waivers that fits the type.")
+    ] = False
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
     ] = False
@@ -66,6 +69,18 @@ class Options:
     def day(self) -> str:
         """The day by which waivers expire, ISO."""
         return day_of(self.as_of).isoformat()
+
+
+@dataclass(frozen=True)
+class NamedLines:
+    """The lines that `check teach` learns from, each `FILE:LINE`."""
+
+    good: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")] = ()
+    bad: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
+    beside: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A line beside the point.")] = ()
+    end: Annotated[
+        tuple[str, ...], typer.Option(metavar="FILE:LINE", help="The last line of a whole log; `none`: none shows it.")
+    ] = ()
 
 
 def day_of(as_of: str | None) -> date:

@@ -16,7 +16,6 @@ from transom.cli.session import Session
 from transom.errors import StoreError
 
 if TYPE_CHECKING:
-    from transom.telemetry.read import Odd
     from transom.telemetry.stats import Stats
 
 trace_app = group("trace", "Traces: what happened when, and how long it took.")
@@ -27,18 +26,25 @@ async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
     from transom.runs import trace_id
     from transom.telemetry import list_traces
-    from transom.telemetry.documents import TraceList, TraceSummary
+    from transom.telemetry.documents import TraceList
 
-    odd: list[Odd] = []
+    odd: list[str] = []
     traces = list_traces(session.workspace_root / "traces", odd)
     _tell(odd)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     cells = [
-        (one.trace_id, runs.get(one.trace_id, ""), f"{one.started:%Y-%m-%d %H:%M:%S}Z", one.spans, one.errors, one.open)
+        (
+            one.trace_id,
+            runs.get(one.trace_id, ""),
+            f"{one.started_at[:19]}Z".replace("T", " "),
+            one.spans,
+            one.errors,
+            one.open,
+        )
         for one in traces
     ]
     lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) if cells else [_none(session)]
-    rows = tuple(TraceSummary.of(one, runs.get(one.trace_id)) for one in traces)
+    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in traces)
     return session.report(TraceList(traces=rows), *lines)
 
 
@@ -52,7 +58,7 @@ async def show(
     from transom.telemetry.documents import TraceDocument
 
     path = await _find(session, trace)
-    odd: list[Odd] = []
+    odd: list[str] = []
     spans = read_trace(path, odd)
     _tell(odd)
     failed = [style(line, "red") for line in failures(spans)]
@@ -75,7 +81,7 @@ async def stats(
     from transom.telemetry.stats import statistics
 
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
-    odd: list[Odd] = []
+    odd: list[str] = []
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
     price = price_by(Prices.load(session.settings.paths.prices))
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
@@ -116,7 +122,7 @@ def _stats_lines(found: Stats) -> list[str]:
     return lines
 
 
-def _tell(odd: Iterable[Odd]) -> None:
+def _tell(odd: Iterable[str]) -> None:
     """What was passed over, on stderr."""
     for one in odd:
         say(f"transom: {one}")

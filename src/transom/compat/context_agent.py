@@ -87,7 +87,7 @@ class ContextAgent:
         asked = CallSettings(
             self.llm_config.get("max_tokens", CallSettings().max_tokens), self.llm_config.get("temperature")
         )
-        manner = Manner(Occasion(as_of=""), Sandbox(), spec=asked)
+        manner = Manner(Occasion(as_of=""), Sandbox(), spec={each.tag: asked for each in ROUNDS})
         workspace = Workspace.at(settings.workspace or output_dir / ".transom", state_dir=settings.state_dir)
         places = Places(search_root=settings.paths.search_root, out=output_dir)
         about: dict[str, Json] = {"item": str(config_path.absolute()), "item_id": item.item_id}

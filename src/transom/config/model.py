@@ -107,11 +107,17 @@ class Llm(_Section):
     """The seats, and the providers with servers.
 
     Attributes:
+        analysis, section1, section2, section3, section4: write an ItemSpec, a round each.
         agent_a, agent_b, reflect: write the parser, the logic and the repairs of a checker.
         agent, sub_conversation: of programs that use `transom.Agent`.
         anthropic, openai, ollama: see there.
     """
 
+    analysis: ModelSeat = ModelSeat()
+    section1: ModelSeat = ModelSeat()
+    section2: ModelSeat = ModelSeat()
+    section3: ModelSeat = ModelSeat()
+    section4: ModelSeat = ModelSeat()
     agent_a: ModelSeat = ModelSeat()
     agent_b: ModelSeat = ModelSeat()
     reflect: ModelSeat = ModelSeat()

@@ -6,30 +6,22 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from transom.canonical import Json
 from transom.context.history import SEPARATOR
-from transom.context.segments import Ordered, Parting, Piece, first_difference, piece_size, piece_text
+from transom.context.segments import Ordered, Parting, first_difference, piece_size, piece_text
 from transom.context.tokens import Measure, TokenCorrection, measure
 from transom.llm import Request, Usage
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, CacheTerms
 
 KEPT_REQUESTS = 100
+_MOST_KEPT = 2 * MOST_MARKS * KEPT_REQUESTS
 
 
-@dataclass(frozen=True)
-class Breakpoint:
-    """A place up to which a request may be kept.
+class Breakpoint(NamedTuple):
+    """A place up to which a request may be kept: the digest of all bytes before it, and their size."""
 
-    Attributes:
-        tier: what ends there: `stable`, `session`, or the conversation so far, `turns`.
-        pieces: how many pieces come before it.
-        digest: of their bytes.
-        size: of them.
-    """
-
-    tier: str
-    pieces: int
     digest: str
     size: Measure
 
@@ -121,21 +113,11 @@ class Savings:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class _Trail:
-    """The last request of a conversation, its breakpoints, and the hash of its lasting pieces, ready to go on from."""
-
-    request: Request
-    breakpoints: tuple[Breakpoint, ...]
-    hasher: hashlib._Hash
-
-
 @dataclass
 class CacheMonitor:
     """Watches requests as they are sent, and says of each whether its beginning was kept, and what broke it.
 
-    It keeps the last 100. What a request costs to watch does not grow with its conversation. It has no clock: what a
-    vendor forgot in the meantime shows only in what it reports.
+    It keeps the last 100. It has no clock: what a vendor forgot in the meantime shows only in what it reports.
 
     Attributes:
         terms: the vendor's.
@@ -146,8 +128,8 @@ class CacheMonitor:
     terms: CacheTerms = NO_CACHE
     tokens: TokenCorrection = field(default_factory=TokenCorrection)
     seen: deque[Seen] = field(default_factory=lambda: deque(maxlen=KEPT_REQUESTS))
-    _trails: dict[tuple[str, str], _Trail] = field(default_factory=dict)
-    _kept: dict[str, int] = field(default_factory=dict)
+    _last: dict[tuple[str, str], Request] = field(default_factory=dict)
+    _kept: dict[str, None] = field(default_factory=dict)
     _count: int = 0
 
     def watch(self, request: Request, usage: Usage | None = None, *, conversation: str = "main") -> Seen:
@@ -159,23 +141,22 @@ class CacheMonitor:
             conversation: tells conversations of one role apart.
         """
         self._count += 1
-        trail = self._trails.get((request.role, conversation))
-        found = first_difference(trail.request, request) if trail else None
-        going_on = trail if trail and not found else None
-        self._trails[request.role, conversation] = now = _walk(request, going_on)
-        places = [*now.breakpoints, *(going_on.breakpoints[-1:] if going_on else ())]
-        kept = [one for one in places if one.pieces and self.tokens.tokens(one.size) >= self.terms.least]
+        before = self._last.get((request.role, conversation))
+        self._last[request.role, conversation] = request
+        found = first_difference(before, request) if before else None
+        places = breakpoints_of(request, len(before.window.turns) if before and not found else 0)
+        kept = [one for one in places if any(one.size) and self.tokens.tokens(one.size) >= self.terms.least]
         read = max((self.tokens.tokens(one.size) for one in kept if one.digest in self._kept), default=0)
-        if trail and found and not self.terms.marks:
-            read = max(read, self._common(trail.request, found.same))
-        self._keep(kept)
+        if before and found and not self.terms.marks:  # the vendor keeps prefixes by itself
+            common = total(piece_size(piece) for piece in Ordered.of(before).lasting[: found.same])
+            read = max(read, self.tokens.tokens(common) if self.tokens.tokens(common) >= self.terms.least else 0)
+        self._kept = dict([*self._kept.items(), *((one.digest, None) for one in kept)][-_MOST_KEPT:])
         end = max((self.tokens.tokens(one.size) for one in kept), default=0)
-        tail = total(piece_size(block) for block in Ordered.of(request).tail)
-        size = now.breakpoints[-1].size.plus(tail)
+        size = places[-1].size.plus(total(piece_size(block) for block in Ordered.of(request).tail))
         seen = Seen(
             number=self._count,
             role=request.role,
-            prefix=now.breakpoints[-1].digest,
+            prefix=places[-1].digest,
             hit=read > 0,
             first_difference=found,
             size=size,
@@ -207,24 +188,23 @@ class CacheMonitor:
             least=self.terms.least,
         )
 
-    def _common(self, before: Request, same: int) -> int:
-        """Tokens of so many pieces, where the vendor keeps prefixes by itself and needs no mark."""
-        read = self.tokens.tokens(total(piece_size(piece) for piece in Ordered.of(before).lasting[:same]))
-        return read if read >= self.terms.least else 0
 
-    def _keep(self, kept: Iterable[Breakpoint]) -> None:
-        for one in kept:
-            self._kept[one.digest] = self._count
-        if len(self._kept) > 2 * MOST_MARKS * KEPT_REQUESTS:
-            old = self._count - KEPT_REQUESTS
-            self._kept = {digest: number for digest, number in self._kept.items() if number > old}
-
-
-def breakpoints_of(request: Request) -> tuple[Breakpoint, ...]:
+def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
     """Where a request may mark what is to be kept: the ends of the stable and the session tier, and the end of the
     conversation so far, which is that of its last completed exchange or call. What follows it is kept by nobody.
+
+    Args:
+        request: as it is sent.
+        standing: how many of its turns the request before it had: one of its places is behind these.
     """
-    return _walk(request, None).breakpoints
+    ordered, found, hasher, size = Ordered.of(request), list[Breakpoint](), hashlib.sha256(), Measure()
+    for group in (ordered.stable, ordered.session, ordered.turns[:standing], ordered.turns[standing:]):
+        for piece in group:
+            text = piece_text(piece)
+            hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
+            size = size.plus(measure(text)).plus(SEPARATOR)
+        found.append(Breakpoint(hasher.hexdigest(), size))
+    return found
 
 
 def total(sizes: Iterable[Measure]) -> Measure:
@@ -233,24 +213,3 @@ def total(sizes: Iterable[Measure]) -> Measure:
     for size in sizes:
         whole = whole.plus(size)
     return whole
-
-
-def _walk(request: Request, trail: _Trail | None) -> _Trail:
-    """Its breakpoints. What its conversation's last request began with is not measured and hashed again."""
-    ordered = Ordered.of(request)
-    found: list[Breakpoint] = []
-    hasher, pieces, size = hashlib.sha256(), 0, Measure()
-    groups: dict[str, tuple[Piece, ...]] = {"stable": ordered.stable, "session": ordered.session}
-    groups["turns"] = ordered.turns
-    if trail:
-        *found, last = trail.breakpoints
-        hasher, pieces, size = trail.hasher.copy(), last.pieces, last.size
-        groups = {"turns": ordered.turns[len(trail.request.window.turns) :]}
-    for tier, group in groups.items():
-        for piece in group:
-            text = piece_text(piece)
-            hasher.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
-            size = size.plus(measure(text)).plus(SEPARATOR)
-        pieces += len(group)
-        found.append(Breakpoint(tier, pieces, hasher.hexdigest(), size))
-    return _Trail(request, tuple(found), hasher)

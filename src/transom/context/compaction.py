@@ -9,9 +9,8 @@ being read; folding a little at every turn would break it at every turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
@@ -23,9 +22,6 @@ _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of fol
 _ASKED_PART = 0.15  # the same for what was asked in them
 _LINE = measure("- event 1000, asked\n")  # what a note says of one of these
 _RECENT_PART = 0.5  # for what a fold for want of room leaves as it is; the rest is room until the next one
-
-
-Alike: TypeAlias = Mapping[int, tuple[int, ...]]
 
 
 def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorrection) -> History:
@@ -88,60 +84,38 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     asked = (*before.asked, *[event.asked for event in going if event.asked])
     statistics = before.statistics.of_more([event for event in going if not event.lasting])
     question = asked[-1] if asked and not any(event.asked for event in live) else None
-    lasting, alike, dropped = _lasting(kept, int(limit * _LASTING_PART), tokens)
+    room = int(limit * _LASTING_PART)
+    lasting = _with_room(kept[::-1], room, tokens)
+    why = f"over the {room} tokens for what lasts of folded events"
     whole = {event.number for event in lasting}
+    dropped = [Dropped(one.name, tokens.tokens(one.size), why) for one in kept if one.number not in whole]
     question = question if question and question.number not in whole else None
-    rest = [event for event in asked if event.number not in whole]
-    words, equal = _words(rest, question, int(limit * _ASKED_PART), tokens)
+    words = _words([event for event in asked if event.number not in whole], question, int(limit * _ASKED_PART), tokens)
     shown = tuple(sorted((*lasting, *words), key=lambda event: event.number))
     last = going[-1].number if going else before.last
     unseen = "" if live else going[-1].name if going else before.unseen
-    folded = Folded(last, statistics, kept, asked, shown, {**alike, **equal}, dropped, question, unseen)
+    folded = Folded(last, statistics, kept, asked, shown, tuple(dropped), question, unseen)
     sizes = [*[turn_size(turn) for turn in folded.turns], *[event.size for event in live]]
     size = Measure(sum([one.plain for one in sizes]), sum([one.dense for one in sizes]))
     turns = (*folded.turns, *[turn for event in live for turn in event.turns])
     return replace(history, folded=folded, live=live, turns=turns, size=size)
 
 
-def _lasting(
-    kept: Sequence[Event], room: int, tokens: TokenCorrection
-) -> tuple[list[Event], Alike, tuple[Dropped, ...]]:
-    """Of equal events the newest; and of those the newest for which there is room."""
-    newest, alike = _groups(kept)
-    size, shown = Measure(), 0
-    for event in newest:
-        size = size.plus(event.size)
-        if tokens.tokens(size) > room:
-            break
-        shown += 1
-    why = f"over the {room} tokens for what lasts of folded events"
-    dropped = [Dropped(event.name, tokens.tokens(event.size), why) for event in reversed(newest[shown:])]
-    return newest[:shown], alike, tuple(dropped)
+def _words(asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection) -> list[Event]:
+    """What is shown of what was asked: what is worked on, what it began with, and the newest that have room."""
+    others = [event for event in asked if event is not question]
+    order = [*others[:1], *others[:0:-1]]
+    if question:
+        return [question, *_with_room(order, room - tokens.tokens(question.size), tokens)]
+    return _with_room(order, room, tokens)
 
 
-def _words(
-    asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection
-) -> tuple[list[Event], Alike]:
-    """What is shown of what was asked: what is worked on, what it began with, and the newest for which there is room.
-
-    One that is long leaves its room to the shorter ones.
-    """
-    newest, alike = _groups(asked)
-    first = min(alike, key=lambda number: alike[number][0], default=0)
-    order = sorted(newest, key=lambda event: (event is not question, event.number != first, -event.number))
+def _with_room(events: Iterable[Event], room: int, tokens: TokenCorrection) -> list[Event]:
+    """Those for which there is room, in that order; one that is long leaves its room to the shorter ones."""
     size, shown = Measure(), []
-    for event in order:
+    for event in events:
         more = size.plus(event.size).plus(_LINE)
-        if event is question or tokens.tokens(more) <= room:
+        if tokens.tokens(more) <= room:
             size = more
             shown.append(event)
-    return shown, alike
-
-
-def _groups(events: Sequence[Event]) -> tuple[list[Event], Alike]:
-    """Of equal events the newest, the newest of all first; and for each its number -> the numbers of its equals."""
-    groups: dict[str, list[Event]] = {}
-    for event in events:
-        groups.setdefault(event.likeness, []).append(event)
-    newest = sorted((group[-1] for group in groups.values()), key=lambda event: event.number, reverse=True)
-    return newest, {group[-1].number: tuple(event.number for event in group) for group in groups.values()}
+    return shown

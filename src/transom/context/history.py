@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from transom.canonical import canonical_json, digest
 from transom.context.marks import UNMARKED, Mark
 from transom.context.statistics import Statistics
 from transom.context.tokens import Measure, measure
@@ -66,11 +65,6 @@ class Event:
         first = self.turns[0]
         return Event(self.number, (first,), turn_size(first)) if isinstance(first, UserMessage) else None
 
-    @cached_property
-    def likeness(self) -> str:
-        """The same for events that differ in nothing but the ids of their calls."""
-        return digest(canonical_json([self.milestone, *(_plain(turn) for turn in self.turns)]))
-
     def joined(self, turn: Turn, size: Measure) -> Event:
         """With one more turn, which takes so much."""
         failed = self.failed or (isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error]))
@@ -105,9 +99,8 @@ class Folded:
         statistics: of those that are gone; exact, whatever the steps in which they were folded.
         kept: the others, word for word and in order.
         asked: what was asked in any of them, in order.
-        shown: what windows hold of both, in order: of equal ones the newest, and those for which there is room. What
-            stands in a kept one that is shown is not shown again.
-        alike: number of a shown one -> the numbers of all that it stands for, its own included.
+        shown: what windows hold of both, in order: the newest for which there is room. What stands in a kept one that
+            is shown is not shown again.
         dropped: those that are kept, and for which there is no room.
         question: what was asked last, where that is folded: it is still worked on, so windows always hold it.
         unseen: the newest event, where it is folded too because its results have no room.
@@ -118,7 +111,6 @@ class Folded:
     kept: tuple[Event, ...] = ()
     asked: tuple[Event, ...] = ()
     shown: tuple[Event, ...] = ()
-    alike: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     dropped: tuple[Dropped, ...] = ()
     question: Event | None = None
     unseen: str = ""
@@ -142,40 +134,22 @@ class Folded:
             lines.append(f"Of those that stay {failed} failed.")
         if self.unseen:
             lines.append(f"The results of the newest, {self.unseen}, have no room here: read the parts that you need.")
-        lines += self._of_asked()
-        if self.shown:
-            lines.append("These follow:")
-            lines += [self._told(event) for event in self.shown]
-        if self.dropped:
-            names = _listed([one.name for one in self.dropped])
-            lines.append(f"For want of room these do not: {names}. Each can be read by that name.")
-        return UserMessage("\n".join(lines))
-
-    def _of_asked(self) -> list[str]:
-        """What is said of what was asked."""
-        shown = {number for event in self.shown for number in self.alike[event.number]}
-        missing = sum(event.number not in shown for event in self.asked)
-        lines = []
-        if self._words:
+        shown = {event.number for event in self.shown}
+        if any(not event.lasting for event in self.shown):
             lines.append("What was asked in some follows word for word, without what came of it.")
-        if missing:
+        if missing := sum(event.number not in shown for event in self.asked):
             lines.append(f"What was asked in {missing} more does not, for want of room.")
         if self.question:
             lines.append(f"What was asked last, in {self.question.name}, is still being worked on.")
-        return lines
-
-    @cached_property
-    def _words(self) -> frozenset[int]:
-        """Of which events only what was asked is shown."""
-        asked = {id(event) for event in self.asked}
-        return frozenset(event.number for event in self.shown if id(event) in asked)
-
-    def _told(self, event: Event) -> str:
-        what = "failed" if event.failed else "asked" if event.number in self._words else "kept"
-        what = f"milestone: {event.milestone}" if event.milestone else what
-        others = [str(number) for number in self.alike[event.number] if number != event.number]
-        same = f"; one of {len(others) + 1} equal ones, with {_listed(others)}" if others else ""
-        return f"- {event.name}, {what}{same}"
+        if self.shown:
+            lines.append("These follow:")
+            lines += [f"- {event.name}, {_kind(event)}" for event in self.shown]
+        if self.dropped:
+            names = [one.name for one in self.dropped]
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            listed = ", ".join(names[:_MOST_NAMES])
+            lines.append(f"For want of room these do not: {listed}{more}. Each can be read by that name.")
+        return UserMessage("\n".join(lines))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -243,19 +217,11 @@ class History:
         return self.live[-1].number if self.live else self.folded.last if self.folded else 0
 
 
-def _listed(names: list[str]) -> str:
-    """All of them, or where they are many the first and how many more."""
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
-
-
-def _plain(turn: Turn) -> object:
-    match turn:
-        case AssistantMessage(parts):
-            return [[part.name, part.arguments] if isinstance(part, ToolCall) else part.to_json() for part in parts]
-        case ToolResults(results):
-            return [{**result.to_json(), "id": ""} for result in results]
-    return turn.to_json()
+def _kind(event: Event) -> str:
+    """Why an event is shown: one that does not last is what was asked alone."""
+    if event.milestone:
+        return f"milestone: {event.milestone}"
+    return "failed" if event.failed else "kept" if event.preserve else "asked"
 
 
 def _belongs(turn: Turn, event: Event) -> bool:

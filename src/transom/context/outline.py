@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Literal
 
 from transom.canonical import Json
@@ -70,7 +69,7 @@ def outline(text: str, most: int, tokens: TokenCorrection) -> str:
     if kind == "json":
         entries = json_entries(parsed(text))
     elif kind == "markdown":
-        entries = _headings(text)
+        entries = _headings(lines_of(text))
     else:
         entries = _marks(lines_of(text)) if kind == "log" else _beginnings(lines_of(text))
     head = f"{kind}, {len(lines_of(text))} lines, {len(text)} characters"
@@ -111,14 +110,13 @@ def _escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _headings(text: str) -> Iterator[str]:
-    from transom.formats.markdown import parse  # noqa: PLC0415  (only where there is Markdown)
-
-    firsts = [1, *accumulate((len(_pieces(line)) for line in text.split("\n")), initial=1)]
-    for part in parse(text.replace("\r\n", "\n").replace("\r", " ")):  # it would take that for the end of a line
-        if part.level:
-            title = f"{part.number} {part.title}".strip()
-            yield f"line {firsts[part.line]}: {'#' * part.level} {_cut(title)}"
+def _headings(lines: Sequence[str]) -> Iterator[str]:
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and _HEADING.match(line):
+            yield f"line {number}: {_cut(line)}"
 
 
 def _marks(lines: Sequence[str]) -> Iterator[str]:

@@ -74,17 +74,12 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
     if len(many) == 1:  # as in most chains, for every turn
         return many[0]
     caching: Caching = many[0].caching if len({one.caching for one in many}) == 1 else "none"
+    able = {
+        one.name: all(getattr(each, one.name) for each in many) for one in fields(Capabilities) if one.type == "bool"
+    }
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),
-        context_known=all(one.context_known for one in many),
-        tools=all(one.tools for one in many),
-        parallel_tools=all(one.parallel_tools for one in many),
-        streaming=all(one.streaming for one in many),
-        structured_output=all(one.structured_output for one in many),
-        structured_with_tools=all(one.structured_with_tools for one in many),
-        vision=all(one.vision for one in many),
-        sampling=all(one.sampling for one in many),
         caching=caching,
-        tells_cost=all(one.tells_cost for one in many),
         cache_minimum=0 if caching == "none" else max(one.cache_minimum for one in many),
+        **able,
     )

@@ -106,15 +106,12 @@ def check_settings(max_tokens: object, temperature: object) -> None:
     Raises:
         InputError: naming the one.
     """
-    where = "CallSettings"
-    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool) or max_tokens < 1:
-        raise InputError(f"max_tokens is {max_tokens!r:.80}", where=where, hint="give a whole number from 1 on")
-    if temperature is None:
-        return
-    number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-    if not number or not 0 <= temperature <= _MOST_TEMPERATURE:  # type: ignore[operator]  # it is a number then
+    if type(max_tokens) is not int or max_tokens < 1:
+        hint = "give a whole number from 1 on"
+        raise InputError(f"max_tokens is {max_tokens!r:.80}", where="CallSettings", hint=hint)
+    if temperature is not None and not (type(temperature) in (int, float) and 0 <= temperature <= _MOST_TEMPERATURE):  # type: ignore[operator]
         hint = f"give a number from 0 to {_MOST_TEMPERATURE:g}, or None for the server's own"
-        raise InputError(f"temperature is {temperature!r:.80}", where=where, hint=hint)
+        raise InputError(f"temperature is {temperature!r:.80}", where="CallSettings", hint=hint)
 
 
 def schema_of(output: Output | None, where: str) -> Mapping[str, Json] | None:

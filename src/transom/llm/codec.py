@@ -42,17 +42,7 @@ def result_from_json(data: Json) -> ToolResult:
     Raises:
         ValueError: the data is not a tool's result.
     """
-    match data:
-        case {
-            "id": str(ident),
-            "name": str(name),
-            "content": str(content),
-            "is_error": bool(is_error),
-            "trust": "ours" | "untrusted" as trust,
-            "egress": "any" | "local" as egress,
-        }:
-            return ToolResult(ident, name, content, is_error, trust, egress)
-    raise ValueError("not a tool's result")
+    return _made(ToolResult, data)
 
 
 def turn_from_json(data: Json) -> Turn:
@@ -88,7 +78,7 @@ def request_from_json(data: Json) -> Request:
             **more,
         }:
             window = Window(
-                tuple(_block(block) for block in blocks),
+                tuple(_made(Block, block) for block in blocks),
                 tuple(turn_from_json(turn) for turn in turns),
                 tuple(_made(Dropped, one) for one in dropped),
             )
@@ -97,10 +87,6 @@ def request_from_json(data: Json) -> Request:
             schema = output if isinstance(output, dict) else None
             return Request(role, window, made, _made(CallSettings, settings), schema)
     raise ValueError("not a request")
-
-
-def _block(data: Json) -> Block:
-    return _made(Block, data)
 
 
 def _made(shape: type[_T], data: Json) -> _T:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 from ipaddress import ip_address, ip_network
-from socket import inet_aton
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # undocumented; requests has it too
@@ -89,11 +88,7 @@ def _is_this_machine(host: str) -> bool:
     try:
         address = ip_address(name)
     except ValueError:
-        try:
-            address = ip_address(inet_aton(name))  # `127.1`
-        except (OSError, UnicodeError):
-            return False
-    address = getattr(address, "ipv4_mapped", None) or address
+        return False
     return address.is_loopback or address.is_unspecified
 
 

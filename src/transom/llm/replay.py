@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -114,7 +113,9 @@ class ReplayProvider(Provider):
         InputError: it cannot be read, or is no recording.
     """
 
+    name = "replay"
     local = True
+    caps: Capabilities = Capabilities()
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
@@ -125,15 +126,7 @@ class ReplayProvider(Provider):
         for call in recording.calls:
             self._texts.setdefault(call.role, []).append(call.request)
         # Recorded answers stand as they are: no schema has to be shown.
-        self._caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
-
-    @property
-    def name(self) -> str:
-        return "replay"
-
-    @property
-    def caps(self) -> Capabilities:
-        return self._caps
+        self.caps = Capabilities(recording.context_tokens or UNBOUNDED, structured_output=True)
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         reply = self._replies.get(request.digest)
@@ -161,9 +154,3 @@ class ReplayProvider(Provider):
             where=str(self._path),
             hint=_AGAIN,
         )
-
-
-def write_recording(path: Path, calls: Sequence[tuple[Request, Reply]]) -> None:
-    """Write a recording of calls that are at hand; for those of a run see `transom.runs.windows`."""
-    rows = [RecordedCall(asked.role, asked.digest, render(asked).as_text(), reply) for asked, reply in calls]
-    Recording(tuple(rows)).write(path)

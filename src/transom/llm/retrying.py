@@ -14,12 +14,11 @@ from typing import Any
 
 from transom.config.hosted import Retry
 from transom.errors import AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused, with_causes
-from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.limits import Bucket
 from transom.llm.provider import Provider, of_provider
-from transom.llm.reply import AnsweredFrom, Reply
-from transom.llm.shapes import Request, Role
+from transom.llm.reply import Reply
+from transom.llm.shapes import Request
 from transom.telemetry import child_span, keys
 
 _log = logging.getLogger(__name__)
@@ -67,32 +66,14 @@ class RetryingProvider:
         self._provider = provider
         self.policy = policy or Retry()
         self._bucket = bucket or Bucket(provider.name)
-
-    @property
-    def name(self) -> str:
-        return self._provider.name
-
-    @property
-    def local(self) -> bool:
-        return self._provider.local
-
-    @property
-    def caps(self) -> Capabilities:
-        return self._provider.caps
+        self.name, self.local, self.caps = provider.name, provider.local, provider.caps
+        self.estimate_tokens, self.fingerprint = provider.estimate_tokens, provider.fingerprint
+        self.is_current = provider.is_current
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Keys, where the provider has any."""
         return tuple(getattr(self._provider, "secrets", ()))
-
-    def estimate_tokens(self, request: Request) -> int:
-        return self._provider.estimate_tokens(request)
-
-    def fingerprint(self, role: Role) -> str:
-        return self._provider.fingerprint(role)
-
-    def is_current(self, source: AnsweredFrom) -> bool:
-        return self._provider.is_current(source)
 
     async def aclose(self) -> None:
         """Let go of connections."""

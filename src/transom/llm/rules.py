@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from transom.errors import NeedsModel, NotUnderstood
-from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import OnDelta, tell
-from transom.llm.render import render
+from transom.llm.provider import Provider
 from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Request, Role
 from transom.llm.tokens import estimate_tokens
@@ -22,7 +21,7 @@ Rule = Callable[[Request], Reply]
 RULES = "rules"
 
 
-class RulesProvider:
+class RulesProvider(Provider):
     """Answers from a table of rules.
 
     Args:
@@ -33,7 +32,6 @@ class RulesProvider:
 
     name = RULES
     local = True
-    caps = Capabilities()
 
     def __init__(self, table: Mapping[str, Rule], versions: Mapping[str, int], sources: Mapping[str, str]) -> None:
         self._table = dict(table)
@@ -47,9 +45,6 @@ class RulesProvider:
         reply = rule(request)
         usage = Usage(self.estimate_tokens(request), estimate_tokens(reply.text))
         return tell(replace(reply, by=self.name, usage=usage), on_delta)
-
-    def estimate_tokens(self, request: Request) -> int:
-        return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:
         return str(self._versions.get(role.name, 0))

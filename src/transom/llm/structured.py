@@ -127,7 +127,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
         except RecursionError:
             return [Complaint(what := "it is nested too deeply, or its schema refers to itself for ever", what)]
         return [
-            Complaint(f"{error.json_path}: {error.message[:300]}", f"it breaks {_place(error.absolute_schema_path)}")
+            Complaint(_said(error), f"it breaks {_place(error.absolute_schema_path)}")
             for error in found[:_MOST_COMPLAINTS]
         ]
 
@@ -152,6 +152,12 @@ def answer_read(text: str, output: Output) -> Any:
         told = [f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed]
         what = f"the answer is no {'JSON' if isinstance(output, Mapping) else output.__name__}"
         raise ReplyError(f"{what}: {'; '.join(told) or error}", hint="ask again, and say what is wrong") from error
+
+
+def _said(error: Any) -> str:
+    """Where, and what; of a value that has none of several forms what keeps it from each."""
+    inner = "; ".join(_said(one) for one in error.context[:_MOST_COMPLAINTS])
+    return f"{error.json_path}: {error.message[:300]}{f' ({inner})' if inner else ''}"
 
 
 def _place(path: Iterable[str | int]) -> str:

@@ -16,11 +16,10 @@ from transom.errors import CapReached, InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.llm import Provider, Usage
-from transom.telemetry.destination import exporter
+from transom.telemetry.otlp import Exporter, exporter
 
 if TYPE_CHECKING:
     from transom.telemetry.calls import Price as PriceOf
-    from transom.telemetry.otlp import Exporter
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000

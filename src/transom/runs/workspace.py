@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transom.canonical import Json, digest
 from transom.errors import InputError, RunBusy, RunError
 from transom.store import SqliteStore, is_network
-from transom.telemetry.destination import exporter as configured
-
-if TYPE_CHECKING:
-    from transom.telemetry.otlp import Exporter
+from transom.telemetry.otlp import Exporter
+from transom.telemetry.otlp import exporter as configured
 
 FOLDER = ".transom"
 

@@ -43,14 +43,6 @@ class CommitOutcome:
     error: BaseException | None = None
 
 
-class _CommittedAllTheSame(Exception):
-    """A commit ended well, and the handler of a signal raised something before anybody knew."""
-
-    def __init__(self, results: list[Any]) -> None:
-        super().__init__()
-        self.results = results
-
-
 class Committer:
     """Owns a connection, and commits jobs with it. One thread at a time may use it.
 
@@ -94,28 +86,19 @@ class Committer:
             outcomes.append(outcome)
         return outcomes
 
-    def commit_at_once(self, batch: Sequence[Job]) -> tuple[list[CommitOutcome] | None, BaseException | None]:
-        """The same without waiting for another process.
-
-        Returns:
-            What came of it, None where something was in the way and nothing was done; and what the handler of a signal
-            raised meanwhile, which says nothing of the writes.
-        """
+    def commit_at_once(self, batch: Sequence[Job]) -> list[CommitOutcome] | None:
+        """The same without waiting for another process; None where something was in the way and nothing was done."""
         try:
-            return [CommitOutcome(result) for result in self._transaction(batch, 0)], None
-        except _CommittedAllTheSame as told:
-            return [CommitOutcome(result) for result in told.results], told.__cause__
+            return [CommitOutcome(result) for result in self._transaction(batch, 0)]
         except (sqlite3.Error, TransomError):  # `commit` is next, and tells what is wrong
-            return None, None
-        except BaseException as error:  # noqa: BLE001 - raised once the writes are with somebody
-            return None, error
+            return None
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
     def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
-        connection, began, results, ending = self._connection, time.monotonic(), [], False
+        connection, began = self._connection, time.monotonic()
         sync = any([job.sync for job in batch])  # noqa: C419  a list costs no calls
         self._pragma("busy_timeout", patience)
         self._pragma("synchronous", "FULL" if sync else "NORMAL")
@@ -124,14 +107,10 @@ class Committer:
             if sync and not self._has_log:
                 self._lengthen_log()
             results = [job.work(connection) for job in batch]
-            ending = True
             connection.execute("COMMIT")
-        except BaseException as error:
+        except BaseException:
             if connection.in_transaction:  # SQLite has rolled back by itself after some errors
                 connection.execute("ROLLBACK")
-            elif ending and not isinstance(error, sqlite3.Error):
-                self.commits += 1
-                raise _CommittedAllTheSame(results) from error
             raise
         self.commits += 1
         if sync:

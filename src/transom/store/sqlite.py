@@ -16,7 +16,6 @@ from typing import Any, Self
 
 from transom.canonical import Json
 from transom.errors import StoreError
-from transom.store.blank import make_blank
 from transom.store.codec import check_name, decode, encode, now
 from transom.store.committer import Committer, Work
 from transom.store.migrations import migrate
@@ -35,7 +34,7 @@ WITH RECURSIVE found (name) AS (
 ) SELECT name FROM found WHERE name IS NOT NULL
 """  # hops along the index, name by name: SELECT DISTINCT would visit every record
 
-
+_PUT = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
 # The last number of all stays, empty and of no stream, so that it is never given out again.
 _FORGET = (
     "UPDATE records SET stream = '', kind = '', data = '', at = '' "
@@ -73,7 +72,6 @@ class SqliteStore:
         """
         with typed_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            make_blank(path)
             connection = connect_for_writing(path, busy_seconds)
             reader = _connect(path, busy_seconds)
             reader.execute("PRAGMA query_only = ON")
@@ -124,15 +122,13 @@ class SqliteStore:
 
     async def put(self, table: str, key: str, value: Json) -> None:
         text = _checked(table, key, value)
-        await self._write("INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)", table, key, text)
+        await self._write(_PUT, table, key, text)
 
     async def put_if_absent(self, table: str, key: str, value: Json) -> Json:
         text = _checked(table, key, value)
 
         def claim(connection: sqlite3.Connection) -> str:
-            connection.execute(
-                "INSERT OR IGNORE INTO documents (name, key, value) VALUES (?, ?, ?)", (table, key, text)
-            )
+            connection.execute(_PUT.replace("REPLACE", "IGNORE"), (table, key, text))
             row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
             return str(row[0])
 
@@ -145,8 +141,7 @@ class SqliteStore:
             row = connection.execute("SELECT value FROM documents WHERE name = ? AND key = ?", (table, key)).fetchone()
             if (decode(row[0]) if row else None) != old:
                 return False
-            insert = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
-            connection.execute(insert, (table, key, text))
+            connection.execute(_PUT, (table, key, text))
             return True
 
         return bool(await self._writer.submit(change))

@@ -46,17 +46,12 @@ def primary_code(error: BaseException) -> int | None:
 
 def store_error(error: BaseException, path: Path) -> StoreError:
     """The typed form of whatever went wrong at the database `path`; the original is kept as its cause."""
-    what: str
-    hint: str | None
     if isinstance(error, OSError):
         what, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):
         what, hint = "the name cannot be kept as text", "give names without unpaired surrogates"
     else:
-        what, hint = _MEANING.get(
-            primary_code(error) or 0,
-            _UNKNOWN,
-        )
+        what, hint = _MEANING.get(primary_code(error) or 0, _UNKNOWN)
     typed = StoreError(f"{what} ({error})", where=str(path), hint=hint)
     typed.__cause__ = error
     return typed

@@ -10,7 +10,6 @@ from threading import RLock
 from typing import Any, Self, TypeAlias, TypeVar
 
 from transom.errors import StoreError
-from transom.store.blank import make_blank
 from transom.store.sqlite import connect_for_writing
 from transom.store.sqlite_errors import typed_errors
 
@@ -50,7 +49,6 @@ class Tables:
         with typed_errors(where):
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                make_blank(path)
             connection = connect_for_writing(where, _BUSY_SECONDS, wal=path is not None)
         tables = cls(where, connection)
         try:

@@ -78,13 +78,11 @@ class Writer:
             here = self._last in (0, me) and not self._queued and self._committer.quick >= PROVEN
             self._last = me
             batch, self._held = self._held, []
-            outcomes, raised = self._committer.commit_at_once(batch) if here else (None, None)
+            outcomes = self._committer.commit_at_once(batch) if here else None
             if outcomes is None:
                 self._push(batch)
         if outcomes is not None:
             self._settle(batch, outcomes, here=loop)
-        if raised:
-            raise raised
         if outcomes is not None and loop.time() > self._turn + _TURN:
             await asyncio.sleep(0)
             self._turn = loop.time()

@@ -20,6 +20,8 @@ def checked(address: str) -> SplitResult:
     """
     if not address.isprintable() or " " in address:
         raise ValueError("there is a space or a control character in it")
+    if not address.isascii():
+        raise ValueError("there is a letter beyond ASCII in it; write a host as xn--..., a path with percent signs")
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -34,8 +36,6 @@ def checked(address: str) -> SplitResult:
         raise ValueError("its port is no number from 1 to 65535")
     if not parts.hostname:
         raise ValueError("it names no host")
-    if not parts.hostname.isascii():
-        raise ValueError("its host has letters beyond ASCII; write it as xn--...")
     host = parts.netloc.rpartition("@")[2]
     if not (_IN_BRACKETS.fullmatch(host) and _is_ipv6(parts.hostname) if "[" in host else _is_name(parts.hostname)):
         raise ValueError("its host is none")

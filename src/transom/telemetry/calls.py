@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.telemetry import keys
-from transom.telemetry.rows import SpanRow
+from transom.telemetry.otlp_json import SpanRow
 
 Price = Callable[[str, Mapping[str, int]], float | None]
 """Who answered, and its tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where nobody knows."""
@@ -124,15 +124,12 @@ def _operations(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> list[tuple
         else:
             runs.append([span])
     found = [(run, _seconds(run[0].start, run[-1])) for run in runs]
-    if chat and (not runs or _fell_back(chat, runs[-1][-1])):
+    last = runs[-1][-1] if runs else None
+    # A provider that is asked once, and that the call fell back on, leaves no requests of its own.
+    if chat and (not last or (last.status == "error" and chat.status != "error" and _who(last) != _who(chat))):
         began = max([span.end or span.start for span in attempts], default=chat.start)
         found.append(([chat], _seconds(began, chat)))
     return found
-
-
-def _fell_back(chat: SpanRow, last: SpanRow) -> bool:
-    """On a provider that leaves no requests of its own, since it is asked once."""
-    return last.status == "error" and chat.status != "error" and _who(last) != _who(chat)
 
 
 def _reply(chat: SpanRow, price: Price | None) -> Iterator[Measure]:

@@ -68,7 +68,6 @@ COMPRESSION_RATIO: Final = "transom.compression.ratio"
 GATE: Final = "transom.gate"
 FINDINGS: Final = "transom.findings"
 PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
-SUMMARY: Final = "transom.summary"
 CAP: Final = "transom.cap"
 FOUND: Final = "transom.memory.found"
 

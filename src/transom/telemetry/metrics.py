@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from transom.telemetry import keys
 from transom.telemetry.calls import Aggregator, Price
-from transom.telemetry.export import RESOURCE, SCOPE, Value, pairs
-from transom.telemetry.rows import SpanRow
+from transom.telemetry.otlp_json import RESOURCE, SCOPE, SpanRow, Value, pairs
 
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
@@ -91,11 +90,8 @@ class Metrics:
 
     def _add(self, name: str, value: float, attributes: Attributes) -> None:
         bounds = KINDS[name].bounds
-        points = self._points.setdefault(name, {})
-        key = tuple(attributes.items())
-        if key not in points:
-            points[key] = _Point(attributes, [0] * (len(bounds) + 1) if bounds else [])
-        points[key].add(value, bounds)
+        new = _Point(attributes, [0] * (len(bounds) + 1))
+        self._points.setdefault(name, {}).setdefault(tuple(attributes.items()), new).add(value, bounds)
 
     def _metric(self, name: str, points: Mapping[Hashable, _Point], now: str) -> dict[str, Any]:
         kind = KINDS[name]

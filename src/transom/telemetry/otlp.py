@@ -9,21 +9,17 @@ from __future__ import annotations
 import atexit
 import json
 import logging
-import os
 import threading
 from collections import deque
-from contextlib import suppress
 from functools import cache
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
+from transom.errors import SettingsError
 from transom.telemetry.address import shown
-from transom.telemetry.destination import Destination
-from transom.telemetry.export import RESOURCE, SCOPE
+from transom.telemetry.destination import Destination, destination
 from transom.telemetry.metrics import Metrics
-from transom.telemetry.rows import row_of
+from transom.telemetry.otlp_json import RESOURCE, SCOPE, row_of
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +31,27 @@ _BATCH = 512  # spans a request
 _GOODBYE = 3.0  # seconds that the end of a process waits for the last sending
 
 
+def exporter(endpoint: str | None = None) -> Exporter | None:
+    """The exporter that is configured; None where nothing is to leave the machine.
+
+    Args:
+        endpoint: the setting. Where it is given, what is wrong is an error, its headers included, which a variable
+            holds; without it all is in variables, which may be meant for another library in the same process, and is
+            said and left alone.
+
+    Raises:
+        SettingsError: the setting is no address, or a header of its requests is none.
+    """
+    try:
+        where = destination(endpoint)
+    except SettingsError as error:
+        if endpoint:
+            raise
+        _log.warning("nothing is sent to a collector: %s", error)
+        return None
+    return exporter_to(where) if where else None
+
+
 @cache
 def exporter_to(where: Destination) -> Exporter:
     """The exporter of this process for a destination: one thread, however many runs there are."""
@@ -42,25 +59,21 @@ def exporter_to(where: Destination) -> Exporter:
 
 
 class Exporter:
-    """Sends what it is given, a little later; `metrics` is what was counted so far."""
+    """Sends what it is given, a little later; `metrics` is what was counted so far.
+
+    What a forked process does stays in the files: the thread is its parent's.
+    """
 
     def __init__(self, where: Destination) -> None:
         self._where = where
         self._said = False
         self.metrics = Metrics()
-        self._begin()
-        atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._begin)
-
-    def _begin(self) -> None:
-        """Also in a process that was forked: the thread is not there, and what waits is its parent's to send."""
-        self._given: deque[dict[str, Any]] = deque()
-        self._waiting: deque[dict[str, Any]] = deque()
+        self._ended: deque[dict[str, Any]] = deque()
+        self._waiting: list[dict[str, Any]] = []
         self._leave = threading.Event()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._counted = False
-        self.metrics = Metrics(self.metrics.price)
+        self._thread = threading.Thread(target=self._work, name="transom-otlp", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
 
     def put(self, span: dict[str, Any]) -> None:
         """Have a span sent that has ended. It never waits and never fails.
@@ -68,73 +81,50 @@ class Exporter:
         Args:
             span: as OTLP's JSON has it, without secrets.
         """
-        if len(self._given) >= _MOST_WAITING:
-            return
-        self._given.append(span)
-        if self._thread is None:
-            self._start()
+        if len(self._ended) < _MOST_WAITING:
+            self._ended.append(span)
 
     def close(self) -> None:
         """Send what waits, within a few seconds; what is not sent by then stays in the files alone."""
         self._leave.set()
-        if self._thread:
-            self._thread.join(_GOODBYE)
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._thread is None and not self._leave.is_set():
-                thread = threading.Thread(target=self._work, name="transom-otlp", daemon=True)
-                with suppress(RuntimeError):  # the system has no thread to give, or the interpreter is about to end
-                    thread.start()
-                    self._thread = thread
+        self._thread.join(_GOODBYE)
 
     def _work(self) -> None:
-        leaving = False
+        leaving = counted = False
         while not leaving:
             leaving = self._leave.wait(PERIOD)
-            self._take()
-            self._deliver()
-            if self._counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
-                self._counted = False
+            counted = self._take() or counted
+            while self._waiting and self._send(self._where.traces, "resourceSpans", _spans(self._waiting[:_BATCH])):
+                del self._waiting[:_BATCH]
+            if counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
+                counted = False
 
-    def _take(self) -> None:
-        """Count what was given; it is counted once, also where it cannot be delivered."""
-        while self._given:
-            span = self._given.popleft()
-            if len(self._waiting) < _MOST_WAITING:
-                self._waiting.append(span)
-            self._counted = True
-            try:
-                self.metrics.count(row_of(span), span["traceId"])
-            except Exception as error:  # noqa: BLE001 - there is nobody else whom it could be told
-                self._say(self._where.traces or self._where.metrics, _why(error))
-
-    def _deliver(self) -> None:
-        while self._waiting:
-            batch = [*islice(self._waiting, _BATCH)]
-            spans = {"resource": RESOURCE, "scopeSpans": [{"scope": SCOPE, "spans": batch}]}
-            if not self._send(self._where.traces, "resourceSpans", spans):
-                return  # they are tried again
-            for _ in batch:
-                self._waiting.popleft()
+    def _take(self) -> bool:
+        """Count what was given, once, also where it cannot be delivered; whether there was anything."""
+        new = [self._ended.popleft() for _ in range(len(self._ended))]
+        for span in new:
+            self.metrics.count(row_of(span), span["traceId"])
+        self._waiting += new[: _MOST_WAITING - len(self._waiting)]
+        return bool(new)
 
     def _send(self, address: str, key: str, told: dict[str, Any]) -> bool:
-        """Whether it is dealt with: taken, or refused for good."""
+        """Whether it is dealt with: taken, or refused for good. Else it is tried again."""
         if not address:
             return True
         try:
             status = self._post(address, json.dumps({key: [told]}).encode())
-        except (OSError, HTTPException) as error:
-            self._say(address, _why(error))
+        except Exception as error:  # noqa: BLE001 - the thread must live; it is said and tried again
+            self._say(
+                address, f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
+            )
             return False
-        except Exception as error:  # noqa: BLE001 - another time would be no better
-            self._say(address, _why(error))
-            return True
         if status >= 300:
             self._say(address, f"status {status}")
         return status not in (408, 429) and status < 500
 
     def _post(self, address: str, body: bytes) -> int:
+        from http.client import HTTPConnection, HTTPSConnection  # noqa: PLC0415 - who sends nothing does not pay for it
+
         parts = urlsplit(address)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=self._where.seconds)
@@ -146,11 +136,11 @@ class Exporter:
             connection.close()
 
     def _say(self, address: str, why: str) -> None:
+        """Once; only the system's own words, since others may quote a header, an address or a server."""
         if not self._said:
             self._said = True
             _log.warning("%s takes no traces (%s); they are in their files", shown(address), why)
 
 
-def _why(error: Exception) -> str:
-    """What the system says; the words of other errors may be those of a header, an address or a server."""
-    return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__
+def _spans(spans: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"resource": RESOURCE, "scopeSpans": [{"scope": SCOPE, "spans": spans}]}

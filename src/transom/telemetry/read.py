@@ -2,98 +2,67 @@
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from transom.errors import InputError
-from transom.telemetry.rows import SpanRow, row_of
+from transom.telemetry.documents import TraceRow
+from transom.telemetry.otlp_json import SpanRow, row_of
 
 _BAR = 24
-_NO_SPAN = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
-@dataclass(frozen=True)
-class TraceRow:
-    """One trace in a list: its id, its file, the name of its first span, when it began (UTC), and counts of spans."""
-
-    trace_id: str
-    path: Path
-    name: str
-    started: datetime
-    spans: int
-    errors: int
-    open: int
-
-
-@dataclass(frozen=True)
-class Odd:
-    """What was passed over in a folder of traces.
-
-    Attributes:
-        path: the file.
-        lines: how many of its lines hold something that is no span; 0 where it cannot be read at all.
-        why: then; "" otherwise.
-    """
-
-    path: Path
-    lines: int
-    why: str = ""
-
-    def __str__(self) -> str:
-        if self.why:
-            return f"{self.path}: passed over: {self.why}"
-        lines = "1 line holds" if self.lines == 1 else f"{self.lines} lines hold"
-        return f"{self.path}: {lines} something that is no span, which is passed over"
-
-
-def read_trace(path: Path, odd: list[Odd] | None = None) -> list[SpanRow]:
+def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
     """All spans of a trace file, by start.
 
-    What cannot be read (a line cut short by a full disk, a span of a shape or a time that none has) is passed over: it
-    must not hide the others.
+    A line that cannot be read, such as one cut short by a full disk, is passed over: it must not hide the others.
 
     Args:
         path: the file.
-        odd: is told what was passed over.
+        odd: is told in a line what was passed over.
 
     Raises:
         InputError: there is no such file, or no span in it.
     """
-    rows, lines = _read(path)
-    if odd is not None and lines:
-        odd.append(Odd(path, lines))
+    rows = _read(path, odd)
     if not rows:
         raise InputError("there is no span in this file", where=str(path), hint="give a file of OTLP JSON lines")
     return rows
 
 
-def read_traces(folder: Path, odd: list[Odd] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
+def read_traces(folder: Path, odd: list[str] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
     """The files of a folder that hold spans, and these, see `read_trace`. No folder, no traces.
 
     Args:
         folder: where traces lie.
-        odd: is told what was passed over, also of whole files.
+        odd: is told in lines what was passed over, also of whole files.
     """
     for path in sorted(folder.glob("*.jsonl")):
-        why = ""
         try:
-            rows, lines = _read(path)
+            rows = _read(path, odd)
         except InputError as error:
-            rows, lines, why = [], 0, error.what
-        if odd is not None and (lines or why):
-            odd.append(Odd(path, lines, why))
+            rows = []
+            if odd is not None:
+                odd.append(f"{path}: passed over: {error.what}")
         if rows:
             yield path, rows
 
 
-def list_traces(folder: Path, odd: list[Odd] | None = None) -> list[TraceRow]:
+def list_traces(folder: Path, odd: list[str] | None = None) -> list[TraceRow]:
     """The traces of a folder, the newest first; see `read_traces`."""
-    found = [_summary(path, rows) for path, rows in read_traces(folder, odd)]
-    return sorted(found, key=lambda trace: (trace.started, trace.trace_id), reverse=True)
+    found = [
+        TraceRow(
+            trace_id=path.stem,
+            started_at=datetime.fromtimestamp(rows[0].start / 1e9, UTC).isoformat(),
+            spans=len(rows),
+            errors=sum(row.status == "error" for row in rows),
+            open=sum(row.status == "open" for row in rows),
+        )
+        for path, rows in read_traces(folder, odd)
+    ]
+    return sorted(found, key=lambda trace: (trace.started_at, trace.trace_id), reverse=True)
 
 
 def waterfall(rows: Sequence[SpanRow]) -> list[str]:
@@ -146,21 +115,9 @@ def _tree(rows: Sequence[SpanRow]) -> Iterator[tuple[SpanRow, int]]:
 
 
 def _parents(rows: Sequence[SpanRow]) -> dict[str, str | None]:
-    """The span around each that is in `rows`; a circle, which only another writer can leave, begins at its earliest."""
-    known = {row.span_id: row for row in rows}
-    parents = {name: row.parent_id if row.parent_id in known else None for name, row in known.items()}
-    done: set[str] = set()
-    for name in known:
-        way: dict[str, None] = {}
-        at: str | None = name
-        while at is not None and at not in done and at not in way:
-            way[at] = None
-            at = parents[at]
-        if at in way:
-            circle = [*way][[*way].index(at) :]
-            parents[min(circle, key=lambda one: (known[one].start, one))] = None
-        done.update(way)  # in place: `|=` with keys copies the set each time
-    return parents
+    """The span around each that is in `rows`."""
+    known = {row.span_id for row in rows}
+    return {row.span_id: row.parent_id if row.parent_id in known else None for row in rows}
 
 
 def _bar(row: SpanRow, begin: int, total: int) -> str:
@@ -174,57 +131,31 @@ def _one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _summary(path: Path, rows: Sequence[SpanRow]) -> TraceRow:
-    return TraceRow(
-        trace_id=path.stem,
-        path=path,
-        name=rows[0].name,
-        started=datetime.fromtimestamp(rows[0].start / 1e9, UTC),
-        spans=len(rows),
-        errors=sum(row.status == "error" for row in rows),
-        open=sum(row.status == "open" for row in rows),
-    )
-
-
-def _read(path: Path) -> tuple[list[SpanRow], int]:
-    """The spans of a file by their start, and how many lines hold something else.
+def _read(path: Path, odd: list[str] | None) -> list[SpanRow]:
+    """The spans of a file by their start.
 
     Raises:
         InputError: it cannot be read.
     """
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise OSError(errno.EINVAL, "it is no file")  # a pipe would have us wait for ever
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(
             f"the trace cannot be read ({error.strerror})", where=str(path), hint="see `transom trace list`"
         ) from error
     rows: dict[str, SpanRow] = {}
-    odd = 0
-    for line in text.split("\n"):
-        spans, whole = _of_line(line)
-        odd += not whole
-        for row in spans:
+    cut = 0
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            scopes = [scope for one in json.loads(line)["resourceSpans"] for scope in one["scopeSpans"]]
+            found = [row_of(span) for scope in scopes for span in scope["spans"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            cut += 1
+            continue
+        for row in found:
             if row.status != "open" or row.span_id not in rows:  # a kill between two writes leaves both
                 rows[row.span_id] = row
-    return sorted(rows.values(), key=lambda row: (row.start, row.span_id)), odd
-
-
-def _of_line(line: str) -> tuple[list[SpanRow], bool]:
-    """The spans of an export request, and whether that is all that is in it."""
-    found: list[SpanRow] = []
-    if not line.strip():
-        return found, True
-    try:
-        request = json.loads(line)
-        spans = [span for one in request["resourceSpans"] for scope in one["scopeSpans"] for span in scope["spans"]]
-    except _NO_SPAN:
-        return found, False
-    whole = True
-    for span in spans:
-        try:
-            found.append(row_of(span))
-        except _NO_SPAN:
-            whole = False
-    return found, whole
+    if cut and odd is not None:
+        lines = "1 line holds" if cut == 1 else f"{cut} lines hold"
+        odd.append(f"{path}: {lines} something that is no span, which is passed over")
+    return sorted(rows.values(), key=lambda row: (row.start, row.span_id))

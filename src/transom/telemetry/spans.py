@@ -8,8 +8,10 @@ when it ends and used again: a killed process leaves its whole tree.
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
+import time
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
 from pathlib import Path
@@ -18,14 +20,19 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from transom.errors import InputError, TransomError
 from transom.telemetry import keys
+from transom.telemetry.otlp_json import ERROR, Value, pairs
 from transom.telemetry.redact import Redactor
+from transom.telemetry.trace_file import TraceFile
 
 if TYPE_CHECKING:
-    from transom.telemetry.export import SpanRecord, TraceFile, Value
     from transom.telemetry.otlp import Exporter
 
 Kind = Literal["internal", "client", "server", "producer", "consumer"]
 
+_KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
+_LOCAL_PARENT = 256  # of OTLP's span flags: whether the parent is remote is known, and it is not
+_LONGEST_NAME = 90  # of a span that is open: six bytes a character at worst, and it must fit its place
+_OPEN: dict[str, Any] = {"attributes": [{"key": keys.OPEN, "value": {"boolValue": True}}]}
 _INHERITED = (keys.CONVERSATION_ID, keys.PARENT_CONVERSATION)
 
 _current: ContextVar[Span | None] = ContextVar("transom_span", default=None)
@@ -42,20 +49,22 @@ def child_span(name: str, kind: Kind = "internal", /, **attributes: Any) -> Span
     For code that is called inside of a traced step and is handed no trace of its own. It belongs to the same
     conversation. See `Telemetry.span`.
     """
-    open_one = _current.get()
-    if open_one is None or open_one._record is None:
+    around = _current.get()
+    if around is None:
         return _OFF
-    known = open_one._record.attributes
-    inherited: dict[str, Any] = {key: known[key] for key in _INHERITED if key in known}
-    return open_one._owner.span(name, kind, **{**inherited, **attributes})
+    inherited: dict[str, Any] = {key: around._attributes[key] for key in _INHERITED if key in around._attributes}
+    return around._owner.span(name, kind, **{**inherited, **attributes})
 
 
 class Telemetry:
     """One trace. `Telemetry()` is switched off: its spans cost a call and leave nothing. `Telemetry.open` writes."""
 
-    def __init__(self, file: TraceFile | None = None, redact: Redactor | None = None) -> None:
-        self._file = file
-        self._redact = redact or Redactor() if file else None
+    def __init__(self) -> None:
+        self.trace_id = ""
+        """32 hex digits; "" where telemetry is switched off."""
+        self._file: TraceFile | None = None
+        self._redact = Redactor({})
+        self._exporter: Exporter | None = None
 
     @classmethod
     def open(
@@ -81,21 +90,17 @@ class Telemetry:
             trace_id = secrets.token_hex(16)
         elif not re.fullmatch(r"[0-9a-f]{32}", trace_id) or not int(trace_id, 16):
             raise InputError(f"{trace_id!r} is no trace id", hint="give 32 hex digits, as `transom trace list` does")
-        from transom.telemetry.export import TraceFile  # noqa: PLC0415 - only traced runs pay for it
-
+        opened = cls()
+        opened.trace_id, opened._exporter, opened._redact = trace_id, exporter, redact or Redactor()
         try:
-            return cls(TraceFile(folder, trace_id, exporter), redact)
+            opened._file = TraceFile(folder / f"{trace_id}.jsonl")
         except OSError as error:
             raise TransomError(
                 f"the trace cannot be written ({error.strerror})",
                 where=str(folder),
                 hint="make the folder writable, or use another one with --workspace",
             ) from error
-
-    @property
-    def trace_id(self) -> str:
-        """32 hex digits; "" where telemetry is switched off."""
-        return self._file.trace_id if self._file else ""
+        return opened
 
     def span(self, name: str, kind: Kind = "internal", /, **attributes: Any) -> Span:
         """A span to be entered with `with`. Its parent is the span of this trace that is open in the same task.
@@ -124,23 +129,24 @@ class Telemetry:
 class Span:
     """One step of a trace, from `with` to its end. An error that leaves it is recorded and goes on."""
 
-    def __init__(self, owner: Telemetry, name: str, kind: Kind, attributes: Mapping[str, Any]) -> None:
+    def __init__(self, owner: Telemetry, name: str, kind: Kind, attributes: dict[str, Any]) -> None:
         self._owner = owner
         self._name = name
         self._kind = kind
-        self._attributes = attributes
-        self._record: SpanRecord | None = None
+        self._attributes = attributes  # as they were given until it ends
+        self._events: list[dict[str, Any]] = []
+        self._status: dict[str, Any] = {}
+        self._parent_id = ""
+        self._start = 0
+        self._place: int | None = None
         self._token: Token[Span | None] | None = None
+        self.span_id = ""
+        """16 hex digits, or "" before the span is entered and where telemetry is switched off."""
 
     @property
     def trace_id(self) -> str:
         """32 hex digits, or "" where telemetry is switched off."""
         return self._owner.trace_id
-
-    @property
-    def span_id(self) -> str:
-        """16 hex digits, or "" before the span is entered and where telemetry is switched off."""
-        return self._record.span_id if self._record else ""
 
     def set(self, key: str, value: Any) -> None:
         """Set an attribute. None is left out; what OpenTelemetry has no type for is kept as text; secrets are not."""
@@ -148,10 +154,10 @@ class Span:
 
     def update(self, attributes: Mapping[str, Any]) -> None:
         """Set several at once."""
-        if self._record:
+        if self._token:
             if None in attributes.values():
                 attributes = {key: value for key, value in attributes.items() if value is not None}
-            self._record.attributes |= attributes
+            self._attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:
         """Mark it as failed, by something that is no exception here.
@@ -160,71 +166,87 @@ class Span:
             kind: the value of `error.type`.
             message: no text that a model or a tool wrote: it may have come from what must stay where it is.
         """
-        if self._record:
-            self._record.attributes[keys.ERROR_TYPE] = kind
-            self._record.fail(self._text(f"{kind}: {message}" if message else kind))
+        if self._token:
+            self._attributes[keys.ERROR_TYPE] = kind
+            text = self._owner._redact(f"{kind}: {message}" if message else kind)
+            self._status = {"message": text, "code": ERROR}
 
     def began(self, at: int) -> None:
         """It began before it was known to be worth a span: nanoseconds since 1970."""
-        if self._record:
-            self._record.start = at
+        self._start = at
 
     def event(self, name: str, /, **attributes: Any) -> None:
         """Something that happened at one moment."""
-        if self._record:
-            self._record.event(name, self._redacted(_plain(attributes)))
+        if self._token:
+            event: dict[str, Any] = {"timeUnixNano": str(time.time_ns()), "name": name}
+            if attributes:
+                event["attributes"] = pairs(self._clean(attributes))
+            self._events.append(event)
 
     def __enter__(self) -> Self:
-        file = self._owner._file
-        if file:
+        owner = self._owner
+        if owner._file:
             outer = _current.get()
-            parent = outer._record if outer and outer._owner is self._owner else None
-            self._record = file.start(self._text(self._name), self._kind, parent, {**self._attributes})
+            self._parent_id = outer.span_id if outer and outer._owner is owner else ""
+            self._name = owner._redact(self._name)
+            self.span_id, self._start = os.urandom(8).hex(), time.time_ns()
+            self._place = owner._file.begin(self._as_json(self._name[:_LONGEST_NAME], self._start, _OPEN))
             self._token = _current.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        file = self._owner._file
-        if file and self._record and self._token:
-            if error:
-                name, message = type(error).__name__, str(error)
-                if isinstance(error, TransomError):  # without its hint, which may quote what stays where it is
-                    message = f"{error.where}: {error.what}" if error.where else error.what
-                self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
-                self.fail(name, message)
-            self._record.attributes = self._redacted(_plain(self._record.attributes))
-            file.end(self._record)
-            _current.reset(self._token)
+        if not (self._owner._file and self._token):
+            return
+        if error:
+            name, message = type(error).__name__, str(error)
+            if isinstance(error, TransomError):  # without its hint, which may quote what stays where it is
+                message = f"{error.where}: {error.what}" if error.where else error.what
+            self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
+            self.fail(name, message)
+        more = {"attributes": pairs(self._clean(self._attributes)), "events": self._events}
+        told = self._as_json(self._name, time.time_ns(), {name: one for name, one in more.items() if one})
+        self._owner._file.end(told, self._place)
+        if self._owner._exporter:
+            self._owner._exporter.put(told)
+        _current.reset(self._token)
 
-    def _redacted(self, attributes: dict[str, Value]) -> dict[str, Value]:
-        """The attributes without secrets; looked for once, since there hardly ever is one."""
+    def _as_json(self, name: str, end: int, more: dict[str, Any]) -> dict[str, Any]:
+        """As OTLP has it."""
+        return {
+            "traceId": self._owner.trace_id,
+            "spanId": self.span_id,
+            **({"parentSpanId": self._parent_id} if self._parent_id else {}),
+            "flags": _LOCAL_PARENT,
+            "name": name,
+            "kind": _KINDS[self._kind],
+            "startTimeUnixNano": str(self._start),
+            "endTimeUnixNano": str(end),
+            **more,
+            "status": self._status,
+        }
+
+    def _clean(self, given: Mapping[str, Any]) -> dict[str, Value]:
+        """Attributes that OpenTelemetry has types for, without secrets; looked for once, since there hardly is one."""
+        attributes: dict[str, Value] = {
+            key: value if type(value) in _AS_IT_IS else _value(value)
+            for key, value in given.items()
+            if value is not None
+        }
         redact = self._owner._redact
-        if redact is None:
-            return attributes
-        texts = [value for value in attributes.values() if type(value) is str]
-        for value in attributes.values():
-            if type(value) is list:
-                texts += [one for one in value if type(one) is str]
+        texts = [
+            one
+            for value in attributes.values()
+            for one in (value if type(value) is list else (value,))
+            if type(one) is str
+        ]
         if not redact.finds("\0".join(texts)):
             return attributes
-        return {key: _each(redact, value) for key, value in attributes.items()}
-
-    def _text(self, text: str) -> str:
-        redact = self._owner._redact
-        return redact(text) if redact else text
+        return {key: _redacted(redact, value) for key, value in attributes.items()}
 
 
 _AS_IT_IS = frozenset({str, bool, int, float})
-
-
-def _plain(attributes: Mapping[str, Any]) -> dict[str, Value]:
-    return {
-        key: value if type(value) in _AS_IT_IS else _value(value)
-        for key, value in attributes.items()
-        if value is not None
-    }
 
 
 def _value(value: Any) -> Value:
@@ -236,12 +258,10 @@ def _value(value: Any) -> Value:
     return json.dumps(value, default=str, skipkeys=True) if isinstance(value, dict) else str(value)
 
 
-def _each(redact: Redactor, value: Value) -> Value:
+def _redacted(redact: Redactor, value: Value) -> Value:
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, list) and value and isinstance(value[0], str):
-        return [redact(one) for one in value]
-    return value
+    return [redact(one) if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
 
 
 _OFF = Span(Telemetry(), "off", "internal", {})

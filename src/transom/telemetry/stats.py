@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from transom.telemetry import keys
 from transom.telemetry.calls import Aggregator, Measure, Price
-from transom.telemetry.rows import SpanRow
+from transom.telemetry.otlp_json import SpanRow
 
 By = Literal["provider", "tool", "role"]
 Measures = Mapping[str, Sequence[Measure]]

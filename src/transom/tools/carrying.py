@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 
 from transom.canonical import Json, whole_text
 from transom.context.marks import UNMARKED, Mark
@@ -48,21 +47,15 @@ async def carried_out(
     limit: asyncio.Timeout | None = None
     try:
         given = _own(arguments)
-        if tool.ready:
-            asked = time.monotonic()
-            await tool.ready()
-            seconds = None if seconds is None else seconds - (time.monotonic() - asked)
         limit = asyncio.timeout(_less(tool.limits.seconds, seconds))
         outcome = await within(limit, tool.run(given))
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
         raise ToolExecutionError(error.what, hint=error.hint or _GO_ON) from error
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt) or _is_cancelled(error):
+    except (Exception, asyncio.CancelledError) as error:
+        if _is_cancelled(error):
             raise
-        if isinstance(error, BaseExceptionGroup) and (found := error.subgroup((*_OF_RUN, ToolRefused))):
-            raise _first(found) from error
         if isinstance(error, TimeoutError) and limit and limit.expired():
             most = _less(tool.limits.seconds, seconds) or 0
             what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
@@ -77,31 +70,23 @@ async def carried_out(
         raise ToolExecutionError(what, hint=_NOT_KEPT) from error
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Of what several tasks of a handler failed with: an error of the run, else what the model is told."""
-    leaves: list[BaseException] = [group]
-    while any(isinstance(one, BaseExceptionGroup) for one in leaves):
-        leaves = [leaf for one in leaves for leaf in (one.exceptions if isinstance(one, BaseExceptionGroup) else [one])]
-    return next((one for one in leaves if isinstance(one, _OF_RUN)), leaves[0])
-
-
 def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
     """An outcome as it comes back from the journal.
 
     Raises:
-        ValueError, TypeError, RecursionError: it is no JSON; else see `_marked`.
+        ValueError, TypeError, RecursionError: it is no JSON.
+        InputError, AttributeError: its mark is none.
     """
     text = redact(whole_text(as_text(outcome.content)))
-    mark = outcome.mark if outcome.mark is UNMARKED else _marked(outcome.mark, redact)
+    mark = outcome.mark if outcome.mark is UNMARKED else Mark.from_json(redact.inside(outcome.mark.to_json()))
+    note = None if outcome.note is None else json.loads(json.dumps(outcome.note, allow_nan=False))
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
-    return ToolOutcome(result, redact.inside(_journalable(outcome.note)), mark=mark)
+    return ToolOutcome(result, redact.inside(note), mark=mark)
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)
+def _less(*seconds: float | None) -> float | None:
+    return min([one for one in seconds if one is not None], default=None)
 
 
 def _is_cancelled(error: BaseException) -> bool:
@@ -111,18 +96,9 @@ def _is_cancelled(error: BaseException) -> bool:
 
 
 def _named(error: BaseException, redact: Redactor) -> str:
-    """An error in a line."""
-    said = redact(_said(error)).partition("\n")[0][:500]  # cut last: half a key would not be found
-    return f"{type(error).__name__}: {said}"
-
-
-def _said(error: BaseException) -> str:
-    """An error's own words, where it has any."""
-    try:
-        # The rest of it may be a path of this machine.
-        return (error.strerror if isinstance(error, OSError) else None) or str(error)
-    except Exception:  # noqa: BLE001  # its __str__ is the tool's code as well
-        return "it has no words for it"
+    """An error in a line; the rest of one of the system may be a path of this machine."""
+    words = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return f"{type(error).__name__}: {redact(words).partition(chr(10))[0][:500]}"  # cut last: half a key is not found
 
 
 def _own(arguments: Arguments) -> Arguments:
@@ -134,21 +110,3 @@ def _copy(value: Json) -> Json:
     if isinstance(value, dict):
         return {name: _copy(inner) for name, inner in value.items()}
     return [_copy(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _journalable(note: Json) -> Json:
-    """A tool's note as it comes back from the journal.
-
-    Raises:
-        ValueError, TypeError: it is no JSON.
-    """
-    return None if note is None else json.loads(json.dumps(note, allow_nan=False))
-
-
-def _marked(mark: Mark, redact: Redactor) -> Mark:
-    """What a tool says of its call, as it comes back from the journal.
-
-    Raises:
-        InputError, AttributeError: it is no mark.
-    """
-    return Mark.from_json(redact.inside(mark.to_json()))

@@ -14,7 +14,7 @@ from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
 from transom.llm.codec import result_from_json
 from transom.llm.turns import EGRESS, TRUST, Egress, Trust, check_marks
-from transom.tools.schema import Check
+from transom.tools.schema import Check, check_of, schema_text
 from transom.tools.threads import in_thread
 
 Arguments: TypeAlias = dict[str, Json]
@@ -70,7 +70,7 @@ class ToolDefinition:
     Attributes:
         name: unique in a conversation; letters, digits, `_` and `-`.
         description: by which a model decides when to call it.
-        parameters: JSON Schema (2020-12) of an object, see `Check`.
+        parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it (`#/...`).
         handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
             thread of its own. It raises `ToolRefused` for a call that it does not carry out, `ToolInDoubtError` for one
             that it may have carried out or not; any other error is told to the model as the tool's failure. What it
@@ -86,9 +86,8 @@ class ToolDefinition:
         egress: of what it yields.
         of_run: whether the handler is a part of the run: it looks at the time itself, and what it raises beside
             `ToolRefused` is no failure of a tool. The message ends with that; the call is carried out when it goes on.
-        ready: is awaited before a call begins. What it takes is not the tool's own time; what it raises is a call that
-            was not carried out.
-        foreign: whether a server fills in defaults and checks the arguments itself.
+        checks: arguments -> what is wrong with them, in place of a check by the schema.
+        fills: whether defaults of the schema are filled in; a server does that itself.
     """
 
     name: str
@@ -103,8 +102,8 @@ class ToolDefinition:
     trust: Trust = "untrusted"
     egress: Egress = "any"
     of_run: bool = False
-    ready: Callable[[], Awaitable[None]] | None = None
-    foreign: bool = False
+    checks: Check | None = None
+    fills: bool = True
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -113,18 +112,19 @@ class ToolDefinition:
 
     @cached_property
     def check(self) -> Check:
-        """Its parameters, ready to hold arguments against; made once for all conversations.
+        """What arguments are held against; made once for all conversations.
 
         Raises:
-            ToolError: they cannot be checked.
+            ToolError: its parameters are no schema that can be shown or checked.
         """
-        return Check(self.parameters, self.name, foreign=self.foreign)
+        text = schema_text(self.parameters, self.name)
+        return self.checks or check_of(text, self.name)
 
     @cached_property
     def defaults(self) -> Arguments:
         """What arguments are where a call does not give them."""
         properties = self.parameters.get("properties")
-        found = properties.items() if isinstance(properties, dict) and not self.foreign else ()
+        found = properties.items() if isinstance(properties, dict) and self.fills else ()
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
     async def run(self, arguments: Arguments) -> ToolReturn:
@@ -162,14 +162,6 @@ def check_definition(tool: ToolDefinition) -> None:
         raise ToolError(f"its description is {description!r}", where=tool.name, hint="say in text what it does")
     if not callable(tool.handler):
         raise ToolError("its handler cannot be called", where=tool.name, hint="give it a function of its arguments")
-    limits: object = tool.limits
-    if not isinstance(limits, ToolLimits) or not _limits(limits.seconds) or not _limits(limits.calls):
-        hint = "give ToolLimits with numbers above 0, or None for no limit"
-        raise ToolError(f"its limits are {limits!r}", where=tool.name, hint=hint)
-
-
-def _limits(most: object) -> bool:
-    return most is None or (isinstance(most, int | float) and not isinstance(most, bool) and most > 0)
 
 
 @dataclass(frozen=True)

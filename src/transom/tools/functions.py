@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, Validation
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from transom.canonical import Json
-from transom.errors import InvalidArgumentsError, ToolError
+from transom.errors import ToolError
 from transom.tools.definition import Arguments, Effect, Handler, ToolDefinition, ToolLimits, ToolReturn
 
 Function: TypeAlias = Callable[..., Any]
@@ -72,12 +72,15 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     model, names = _model(function, name, about)
     schema: Any = _untitled(model.model_json_schema())
 
-    def checked(arguments: Arguments) -> dict[str, Any]:
+    def checks(arguments: Arguments) -> list[str]:
         try:
-            values = model.model_validate(arguments)
+            model.model_validate(arguments)
         except ValidationError as error:
-            told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
-            raise InvalidArgumentsError(told, hint="correct the arguments and call it again") from error
+            return [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5]]
+        return []
+
+    def checked(arguments: Arguments) -> dict[str, Any]:
+        values = model.model_validate(arguments)
         return {given: getattr(values, field) for field, given in names.items() if field in values.model_fields_set}
 
     async def awaited(arguments: Arguments) -> Any:
@@ -89,7 +92,7 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     handler: Handler = called
     if inspect.iscoroutinefunction(function):
         handler = awaited
-    return ToolDefinition(name, described or name.replace("_", " "), schema, handler, **terms)
+    return ToolDefinition(name, described or name.replace("_", " "), schema, handler, checks=checks, **terms)
 
 
 def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[BaseModel], dict[str, str]]:

@@ -24,7 +24,6 @@ from transom.tools.schema import AT_THE_TOP
 _URLS = ("http://", "https://")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
-_MOST_PAGES = 100
 _ASKED_NOTHING = "nothing was asked of it; the next call of its tools starts it again"
 _REPEATED: Mapping[Effect, str] = {
     "once": "do not make the same call again before a person has said whether it was",
@@ -92,7 +91,7 @@ class McpServer:
     """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
 
     A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
-    starts it again, or connects again, once; it has `seconds` for that, however little its tools have.
+    starts it again, or connects again, once.
     Where a call was sent and nobody knows what came of it, an equal one of a `once` tool waits for a person.
     Arguments are the server's to check: it knows its own schemas.
 
@@ -164,21 +163,16 @@ class McpServer:
         await self._connection.close()
 
     async def _listed(self, client: Any) -> list[Any]:
-        """Its tools, of all pages.
-
-        Raises:
-            ConnectionError: its pages come to no end.
-        """
+        """Its tools, of all pages."""
         found: list[Any] = []
         cursor: str | None = None
         async with asyncio.timeout(self._seconds):
-            for _ in range(_MOST_PAGES):
+            while True:
                 page = await client.list_tools(cursor=cursor)
                 found += page.tools
                 cursor = page.next_cursor
                 if cursor is None:
                     return found
-        raise ConnectionError(f"its list of tools has more than {_MOST_PAGES} pages")
 
     def _tool(self, tool: Any) -> ToolDefinition:
         told: Any = self._redact.inside(tool.input_schema)
@@ -196,23 +190,16 @@ class McpServer:
             fresh=True,
             trust=terms.trust,
             egress=terms.egress,
-            ready=self._ready,
-            foreign=True,
+            checks=lambda _: [],
+            fills=False,
         )
-
-    async def _ready(self) -> None:
-        """Wait until it is there. A call that it was never asked for is no call that may have been carried out.
-
-        Raises:
-            ToolExecutionError: it cannot be started.
-        """
-        try:
-            await self._connection.open()
-        except Exception as error:
-            raise self._failed(error, _ASKED_NOTHING) from error
 
     def _handler(self, name: str, effect: Effect) -> Any:
         async def run(arguments: Arguments) -> Json:
+            try:
+                await self._connection.open()
+            except Exception as error:
+                raise self._failed(error, _ASKED_NOTHING) from error
             try:
                 result = await self._connection.ask(lambda client: client.call_tool(name, arguments))
             except Unanswered as lost:
@@ -220,8 +207,7 @@ class McpServer:
                 hint = f"what was asked may be done or not; {again}"
                 raise ToolInDoubtError(f"the MCP server failed: {self._said(lost)}", hint=hint) from lost
             except Exception as error:
-                hint = _ASKED_NOTHING if isinstance(error, OSError) else "try other arguments, or go on without it"
-                raise self._failed(error, hint) from error
+                raise self._failed(error, "try other arguments, or go on without it") from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")

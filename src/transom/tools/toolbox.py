@@ -175,7 +175,7 @@ class Toolbox:
             raise InvalidArgumentsError(
                 "the arguments are no JSON object", hint="give them as an object and call it again"
             )
-        wrong = tool.check.complaints(call.arguments)
+        wrong = tool.check(call.arguments)
         if wrong:
             shown = as_text(dict(tool.parameters))
             again = f"; its parameters are {shown}" if len(shown) <= _LONGEST_SCHEMA else ""

@@ -67,6 +67,15 @@ async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_
     assert picky.problems == ()
 
 
+async def test_an_atom_that_looks_for_a_name_of_this_design_alone_is_asked_about_it() -> None:
+    report = REPORT.replace("alu", "cpu_top")
+    keyed = await tried(ATOM_A.replace("if match:", 'if match and ("cpu_top" in line or "rom" in line):'), "", report)
+    asked = [question.partition(",")[0] for question in keyed.questions]
+    assert asked == ["atom A looks for 'cpu_top'", "atom A looks for 'rom'"]
+    spec = POINTS.replace('"block", "power"', '"block", "power", "cpu_top", "rom"')
+    assert (await tried(ATOM_A.replace("if match:", 'if match and "o" in line:'), "", report, spec)).questions == ()
+
+
 async def test_patterns_that_miss_what_atom_a_reads_are_told_from_those_of_which_the_files_say_nothing() -> None:
     found = await tried(points=POINTS.replace("^block (", "^cell ("))
     assert "for Block Power matches a line of power.rpt; atom A reads it from power.rpt:2 " in found.missed[0]

@@ -15,6 +15,7 @@ import tempfile
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from tests.llm.recording import write_recording
 from transom.checklist.run import Verdict
 from transom.cli import session
 from transom.cli.answers import Answer
@@ -22,7 +23,6 @@ from transom.cli.checking import answer_of
 from transom.cli.told import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
-from transom.llm.replay import write_recording
 from transom.store import SqliteStore
 
 HERE = Path(__file__).parent

@@ -82,17 +82,16 @@ def test_a_violation_that_rounding_hides() -> None:
 
 def test_a_report_without_a_group_does_not_say_which_check_it_is() -> None:
     assert shown("u1/D (DFF)   1.0   0.9   0.1 (MET)\n") == [("u1/D", 1, "MET", None)]
-    with pytest.raises(ValueError, match="line 1: nothing above says that this is setup"):
+    with pytest.raises(ValueError, match="line 1: nothing says whether this is of setup"):
         SETUP("u1/D (DFF)   1.0   0.9   0.1 (MET)\n", "a.rpt")
 
 
-def test_the_other_check_is_an_error_where_the_check_is_narrowed() -> None:
+def test_the_other_check_does_not_count_where_the_check_is_narrowed() -> None:
     hold = TABLE.replace("max_delay/setup", "min_delay/hold")
     assert len(SETUP(TABLE, "a.rpt")) == 4
-    with pytest.raises(ValueError, match="line 6: check is hold, this check reads setup only"):
+    with pytest.raises(ValueError, match="no endpoint that this check understands"):
         SETUP(hold, "a.rpt")
-    with pytest.raises(ValueError, match="check is hold"):
-        SETUP(TABLE + hold, "a.rpt")
+    assert SETUP(TABLE + hold, "a.rpt") == SETUP(TABLE, "a.rpt")
 
 
 @pytest.mark.parametrize(
@@ -110,14 +109,14 @@ def test_a_flagged_line_that_is_no_endpoint_is_not_overlooked(line: str) -> None
 
 def test_a_path_that_breaks_off_is_an_error() -> None:
     whole = PATH.format(name="u1", kind="max", slack="0.27", flag="MET")
-    with pytest.raises(ValueError, match="line 13: the path that begins here has no end"):
+    with pytest.raises(ValueError, match="line 13: what begins here has no end"):
         ATOM(whole + "\n".join(whole.splitlines()[:6]), "a.rpt")
     with pytest.raises(ValueError, match="has no end"):
         ATOM("\n".join(whole.splitlines()[:6]) + "\n" + whole, "a.rpt")
 
 
 def test_a_report_without_an_endpoint() -> None:
-    with pytest.raises(ValueError, match="a negative number without a flag: clk"):
+    with pytest.raises(ValueError, match="not understood: clk"):
         ATOM("Group      Slack\n-----\nclk   -0.12\n", "a.rpt")
     with pytest.raises(ValueError, match="no endpoint"):
         ATOM("worst slack 0.10\n", "a.rpt")

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.checklist.run.support import DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
+from transom.canonical import pretty_json
+from transom.checklist.results import WordsRow
 from transom.checklist.run import (
     Verdict,
     artifact_bytes,
@@ -16,11 +18,10 @@ from transom.checklist.run import (
     printed,
     text_report,
     text_reports,
-    to_json,
     together,
 )
 from transom.checklist.run.report import Tone
-from transom.checklist.run.verdict import NotUnderstoodWords, Warned
+from transom.checklist.run.verdict import Warned
 
 ITEM = (
     "requirements: {value: 2, pattern_items: ['9.9', 'Extractor']}\n"
@@ -40,7 +41,9 @@ def verdict(tmp_path: Path) -> Verdict:
 
 
 def test_the_printed_document_has_the_promised_keys(verdict: Verdict) -> None:
-    document = json.loads(to_json(printed(verdict, run_id="r1", seconds=0.12345, applied_at="2026-06-30T10:00:00Z")))
+    document = json.loads(
+        pretty_json(printed(verdict, run_id="r1", seconds=0.12345, applied_at="2026-06-30T10:00:00Z"))
+    )
     assert list(document) == KEYS
     assert document["schema"] == "transom.check/1"
     assert (document["run_id"], document["seconds"]) == ("r1", 0.123)
@@ -80,7 +83,7 @@ def test_several_verdicts_in_one_document(verdict: Verdict) -> None:
     several = together([good, verdict, paused])
     assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1, "NEEDS_REVIEW": 0}
     assert several.exit_code == 3
-    assert json.loads(to_json(several))["schema"] == "transom.checks/1"
+    assert json.loads(pretty_json(several))["schema"] == "transom.checks/1"
     assert text_reports(several).endswith("3 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL\n")
 
 
@@ -149,7 +152,7 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
     made = verdict.made_by.model_copy(
         update={"provider": "vendor", "model": "m-1", "mutation_score": 0.934, "approved_by": "ann"}
     )
-    words = (NotUnderstoodWords(text="frob", where="description"),)
+    words = (WordsRow(text="frob", where="description"),)
     warned = (Warned(source_file="a.log", line_number=3, message="odd"),)
     changed = verdict.model_copy(
         update={"status": "NEEDS_MODEL", "needs_model": words, "warnings": warned, "made_by": made, "run_id": "r7"}
@@ -168,7 +171,7 @@ def test_what_a_forbidding_item_found_is_a_violation_and_what_it_did_not_find_ho
     bad = run(loaded, tmp_path, {"t.rpt": "r1/D (dff) 1.0 (MET)\n"}, inputs=["t.rpt"])
     assert text_report(bad).startswith("FAIL  TIM-1  1 violation  (")
     assert "\nViolations (1)\n  t.rpt:1: 2.1 Endpoint Timing: r1/D slack 1.0\n" in text_report(bad)
-    assert json.loads(to_json(bad))["missing_items"][0]["mode"] == "forbid"
+    assert json.loads(pretty_json(bad))["missing_items"][0]["mode"] == "forbid"
     good = run(loaded, tmp_path, {"t.rpt": "r1/D (dff) -1.0 (VIOLATED)\n\n"}, inputs=["t.rpt"])
     assert text_report(good).startswith("PASS  TIM-1  1 holds  (")
     assert "\nHolds (1)\n  t.rpt: 2.1 Endpoint Timing\n      none in its 2 lines\n" in text_report(good)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.checklist.run.support import AS_OF, DATA, DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
 from transom.checklist.atoms import CheckerConfig, Waiver, Waivers
-from transom.checklist.run.evaluate import Outcome
 from transom.checklist.run.files import Evidence, File
-from transom.checklist.run.verdict import CheckedItem, Violation
-from transom.checklist.run.waivers import Waived, apply_waivers
+from transom.checklist.run.verdict import CheckedItem, Outcome, Violation
+from transom.checklist.run.waivers import apply_waivers
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 
@@ -42,7 +41,7 @@ def waive(
     found: tuple[CheckedItem, ...] = (),
     log: str = "a plain log",
     config: CheckerConfig = CONFIG,
-) -> Waived:
+) -> Outcome:
     items = tuple(p if isinstance(p, Waiver) else Waiver(pattern=p) for p in patterns)
     evidence = Evidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
     outcome = Outcome(found=found, missing=missing, extra=extra)

@@ -24,7 +24,7 @@ RULES = [*(f"PR{n}" for n in range(1, 7)), *(f"CR{n}" for n in range(1, 6)), *(f
 
 TABLE = {
     "checklist.analysis": (
-        [*COMMON, "description_patterns", "example_reasoning", "task", "instructions"],
+        [*COMMON, "description_patterns", "example_reasoning", "many_questions", "task", "instructions"],
         ["configuration", "similar_items", "retry"],
         ["analysis"],
     ),

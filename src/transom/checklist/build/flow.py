@@ -85,7 +85,7 @@ async def build_checker(
 
 def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None) -> Table[BuildState]:
     """The flow as a table; every node declared, every route pure."""
-    nodes = _Nodes(run, Writers(run, settings), Bench(run, sandbox), settings, folder)
+    nodes = _Nodes(run, Writers(run, settings), Bench(run, sandbox, tests=settings.tests), settings, folder)
     return Table(
         name="build",
         start="load_spec",

@@ -18,7 +18,7 @@ from transom.checklist.build.logic_gates import (
     check_vector,
     item_values,
 )
-from transom.checklist.build.mutation import RealFile, Setting, mutate
+from transom.checklist.build.mutation import Mutation, RealFile, Setting, mutate
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -30,7 +30,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, take_samples
 from transom.checklist.item import Item
-from transom.checklist.results import SPEC, FindingRow, GateRow, MutationRow
+from transom.checklist.results import SPEC, Combination, FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
@@ -53,6 +53,7 @@ class Trial:
         others: files that were seen beside them; only those of a kind in `SOURCES` are tried.
         roots: where files that others name may lie.
         item: no atom may hold its patterns and waivers.
+        tests: try the combinations of requirements and waivers, too.
     """
 
     sandbox: Sandbox
@@ -60,6 +61,7 @@ class Trial:
     others: tuple[Path, ...] = ()
     roots: tuple[Path, ...] = ()
     item: Item | None = None
+    tests: bool = False
 
     @cached_property
     def level(self) -> str:
@@ -83,10 +85,12 @@ class Held:
     Attributes:
         rows: every gate that was run, in order; each finding names the artifact that must be repaired.
         mutation: the score, None where the gate was not reached or had nothing to alter.
+        tests: the combinations of requirements and waivers that were asked for.
     """
 
     rows: tuple[GateRow, ...]
     mutation: MutationRow | None = None
+    tests: tuple[Combination, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -150,8 +154,21 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     if config is None or not whole or not all(row.passed for row in rows):
         return Held(tuple(rows))
     real = tuple(RealFile(sample.name, sample.text) for sample in samples[:MOST_FILES])
-    more, mutation = await _mutation_rows(atoms, config, spec, Setting(trial.sandbox, real))
-    return Held((*rows, *more), mutation)
+    mutation = await mutate(atoms.whole, config, spec, Setting(trial.sandbox, real, trial.tests))
+    more = _mutation_rows(atoms, mutation)
+    if trial.tests:
+        more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
+    return Held((*rows, *more), mutation.row, mutation.tests)
+
+
+def _disagreement(test: Combination) -> Finding:
+    """A test that came out otherwise. What the file says is atom A's, what is made of it the configuration's."""
+    artifact = ATOM_A if test.name.endswith("_base") else CHECKER
+    first = test.example.strip().split("\n")[0]
+    expected, result = (
+        one.model_dump_json(exclude_defaults=True) for one in (test.expected, test.result or test.expected)
+    )
+    return Finding("tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}")
 
 
 async def _logic_rows(
@@ -188,10 +205,7 @@ async def _parser_rows(
     return [_row("sources", unfit), _row("schema", findings)], entries, samples
 
 
-async def _mutation_rows(
-    atoms: Parts, config: CheckerConfig, spec: SpecDocument, setting: Setting
-) -> tuple[list[GateRow], MutationRow | None]:
-    mutation = await mutate(atoms.whole, config, spec, setting)
+def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
     line = atoms.line_of(ATOM_A)
     wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
     wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
@@ -212,7 +226,7 @@ async def _mutation_rows(
         _row("untested", untested),
         _row("mutation", missed),
         *(row for row in remarks if row.findings),
-    ], mutation.row
+    ]
 
 
 def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Finding]]:

@@ -61,6 +61,7 @@ class BuildSettings:
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
         playbook: what was learned; the roles are shown what fits the item, and what came of it is counted.
+        tests: run the combinations of requirements and waivers that fit the item's type, too.
     """
 
     parser: CallSettings = field(default_factory=CallSettings)
@@ -71,3 +72,4 @@ class BuildSettings:
     max_turns: int = MAX_TURNS
     max_iterations: int = 3
     playbook: Playbook | None = None
+    tests: bool = False

@@ -161,7 +161,7 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
     if is_shipped(atoms) or not parses(atoms.logic):
         return []
     findings: list[Finding] = []
-    for line, literal in _literals(ast.parse(atoms.logic)):
+    for line, literal in literals(ast.parse(atoms.logic)):
         if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
             continue
         what = next((what for value, what in values.items() if _holds(literal, value)), None)
@@ -202,7 +202,7 @@ def _holds(literal: str, value: str) -> bool:
     return len(wanted) > _SHORTEST and bool(re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", plain))
 
 
-def _literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def literals(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts in the code with their lines, docstrings left out."""
     told = {
         id(node.body[0].value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from transom.canonical import digest
@@ -16,6 +16,7 @@ from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
 from transom.checklist.item import parse_item
 from transom.checklist.results import BuildRecord
+from transom.checklist.spec.complexity import complexity_of
 from transom.checklist.spec.document import parse_spec
 from transom.errors import InputError
 from transom.gates import Finding
@@ -31,6 +32,7 @@ class Bench:
 
     run: Run
     sandbox: Sandbox
+    tests: bool = False
 
     async def atoms(self, state: BuildState) -> Artifact[str]:
         """`atoms.py` of this iteration. One that a person edited stays as it is from then on."""
@@ -60,19 +62,32 @@ class Bench:
         A record that holds findings counts only for the files that it was made on: other logs may be what it takes.
         """
         assert state.sight is not None
-        trial = trial_of(state.inputs, state.sight.value, self.sandbox)
+        trial = replace(trial_of(state.inputs, state.sight.value, self.sandbox), tests=self.tests)
         files = {path.name: _sha256(path) for path in trial.files}
 
-        async def step(stage: Stage, code: str, config: str, item: str, spec: str, who: str) -> BuildRecord:
-            del stage
+        level = complexity_of(state.inputs.description)
+
+        async def step(
+            stage: Stage, code: str, config: str, item: str, spec: str, who: str, *tests: str
+        ) -> BuildRecord:
+            del stage, tests
             provider, _, model = who.partition(":")
             held = await hold(code, config, parse_spec(spec), trial)
             record = BuildRecord.of(held.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
             made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
-            return record.model_copy(update={"mutation": held.mutation, "files": made, "tried_on": files})
+            return record.model_copy(
+                update={
+                    "mutation": held.mutation,
+                    "tests": held.tests,
+                    "complexity": level,
+                    "files": made,
+                    "tried_on": files,
+                }
+            )
 
         out = model_file(BUILD_FILE, BuildRecord, numbered(FOLDER, state.iteration))
         declared = [state.atoms, state.config, state.inputs.item_text or "", state.inputs.spec, author(state)]
+        declared += ["tests"] if self.tests else []
         name, reuse = numbered("build/gates", state.iteration), self._holds(out, files)
         return await self.run.stage(name, step, *declared, out=out, reuse=reuse)
 

@@ -10,47 +10,23 @@ from typing import Any, Final
 from transom.checklist.atoms import LOCKED_LAYER, Source
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.fragments import (
-    commands,
-    directives,
     ending,
-    header,
     main,
-    measured,
     messages,
-    outcome,
-    plain,
     rows,
     shared,
     stage,
-    statements,
     tally,
-    timing,
 )
-from transom.checklist.rules.log_rules import Commands, Messages
-from transom.checklist.rules.reading_rules import Directives, Extraction, Header, Measured, Rows, Timing
+from transom.checklist.rules.log_rules import Messages
+from transom.checklist.rules.reading_rules import Extraction, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
 
 Piece = Callable[..., Any]
 
 _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
-    "commands": (
-        *(plain.plain, plain.alarming, plain.files_in, plain.base_name),
-        *(outcome.is_command, outcome.messages, outcome.Outcome),
-        *(statements.Statements, statements.parts, statements.read_paths, statements.resolved),
-        *(commands.check_ran, commands.CommandReader),
-    ),
-    "directives": (directives.head_words, directives.DirectiveReader),
-    "header": (
-        *(header.code_of, header.header_fields, header.give_fields, header.refuse_doubt),
-        header.HeaderReader,
-    ),
-    "measured": (measured.bounds, measured.keeps, measured.refuse, measured.MeasuredReader),
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "rows": (rows.RowReader,),
-    "timing": (
-        *(timing.start_block, timing.refuse_line, timing.read_path_line, timing.read_row, timing.read_report_line),
-        *(timing.timing_entry, timing.check_worst, timing.TimingReader),
-    ),
 }
 _WIDTH: Final = 118
 
@@ -100,14 +76,12 @@ class Wanted:
         sources: kinds of files in order of trust, with the spec's globs.
         narrow: dotted field -> the only value that the check accepts.
         stage: of which stage or step alone the files must be.
-        limits: dotted field -> sign and number that it is compared with.
     """
 
     fields: Mapping[str, Sequence[str]]
     sources: Sequence[Source]
     narrow: Mapping[str, str] = field(default_factory=dict)
     stage: Asked | None = None
-    limits: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
@@ -115,6 +89,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
     rules = make_rules(domain, wanted)
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
+        shared.colourless,
         shared.entry,
         *dict.fromkeys(piece for kind in used for piece in _PIECES[kind]),
         kind_by_name,
@@ -152,18 +127,10 @@ def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
     """The domain's rules as the readers take them, without what the spec does not name."""
     kinds = {source.kind for source in wanted.sources}
     return [
-        rule | _limit(told, wanted)
+        rule
         for told in domain.extraction
         if told.file in kinds and (rule := _rule(told, wanted.fields, wanted.narrow)) is not None
     ]
-
-
-def _limit(told: Extraction, wanted: Wanted) -> dict[str, Any]:
-    """What the numbers of a rule are compared with."""
-    if not isinstance(told, Measured):
-        return {}
-    dotted = [f"{told.category}.{name}" for name in wanted.fields[told.category]]
-    return next(({"limit": list(wanted.limits[name])} for name in dotted if name in wanted.limits), {})
 
 
 def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted) -> dict[str, Any]:
@@ -207,23 +174,11 @@ def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, A
 def shown_patterns(told: Extraction, category: str) -> list[str]:
     """The regexes of a rule that a person would want to see in Section 4.1."""
     match told:
-        case Commands():
-            targets = [target for target in told.targets if target.category == category]
-            return [regex for target in targets for regex in (target.names, *target.messages)]
         case Messages():
             named = [regex for target in told.targets if target.category == category for regex in target.patterns]
             return [*named, told.run.begins] if told.run.category == category else named
         case Rows():
             return [*told.above, *(row.match for row in told.rows)] if told.category == category else []
-        case Measured():
-            return [*told.context, *told.forms] if told.category == category else []
-        case Timing():
-            told_ = [told.heading, told.row, told.start, *told.path, *told.slack]
-            return told_ if told.category == category else []
-        case Header():
-            return list(told.patterns) if told.category == category else []
-        case Directives():
-            return [told.pattern] if told.category == category else []
 
 
 def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any] | None:
@@ -232,9 +187,8 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
     if isinstance(told, Rows):
         guards = ("must_be_read", "may_be_skipped")
         rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
-    if isinstance(told, Commands):
-        targets = [_fielded(target, fields, narrow) for target in rule["targets"] if target["category"] in fields]
-        return {**rule, "targets": targets} if targets else None
+        if told.rows:
+            rule["rows"] = [{name: value for name, value in row.items() if value} for row in rule["rows"]]
     if isinstance(told, Messages):
         parts = [*rule["targets"], rule["run"]]
         *targets, run = [
@@ -247,9 +201,8 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
 def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: Mapping[str, str]) -> dict[str, Any]:
     category = rule["category"]
     own = {name.partition(".")[2]: value for name, value in narrow.items() if name.partition(".")[0] == category}
-    # A read command knows of a file only whether it was loaded, and the file itself does not know that.
-    command, omitted = isinstance(rule.get("names"), str), rule.pop("omits", ())
-    kept = [name for name in fields[category] if (name == "loaded" if command else name not in omitted)]
+    omitted = rule.pop("omits", ())
+    kept = [name for name in fields[category] if name not in omitted]
     rule = {**rule, "fields": kept}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
 

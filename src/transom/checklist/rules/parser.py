@@ -14,7 +14,7 @@ from transom.checklist.rules.fragments.main import Account, Known
 from transom.checklist.rules.fragments.stage import Stage
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
-from transom.checklist.rules.sections import LIMITED, NARROWED, ONLY_OF
+from transom.checklist.rules.sections import NARROWED, ONLY_OF
 from transom.checklist.rules.shapes import Domain, KnownSource
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
@@ -23,8 +23,6 @@ from transom.llm import Reply, Request
 
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
-# A record may begin in one view of a file and end in another; only whole files show it.
-_LINEWISE: Final = frozenset({"commands", "header", "directives"})
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,6 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
         _sources(domain, guide),
         _narrowed(domain, parsing),
         _stage(knowledge, section1),
-        _limits(parsing),
     )
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
@@ -119,12 +116,6 @@ def _stage(knowledge: Knowledge, text: str) -> Asked | None:
     return Asked(said[2], names) if said else None
 
 
-def _limits(parsing: ParsingSection) -> dict[str, tuple[str, float]]:
-    """Dotted field -> sign and number, where the section says by what it is judged."""
-    told = [(f"{c.key}.{f.name}", LIMITED.search(f.meaning)) for c in parsing.categories for f in c.fields]
-    return {dotted: (found["sign"], float(found["number"])) for dotted, found in told if found}
-
-
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
     """What in the shown files the rules would not read for certain.
 
@@ -167,12 +158,11 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
         account, stage = Account(about), Stage(view.name, about)
         for number, line in enumerate(view.lines, 1):
             account.line(number, line)
-        for rule in rules:
-            if view.whole or rule["kind"] in _LINEWISE:
-                made, took = read_with(rule, list(view.lines))
-                account.read(made, took)
-                stage.read(made)
-        if all(view.whole or rule["kind"] in _LINEWISE for rule in rules):
+        for rule in rules if view.whole else ():  # what begins in one view may end in another
+            made, took = read_with(rule, list(view.lines))
+            account.read(made, took)
+            stage.read(made)
+        if view.whole:
             account.check()
     except ValueError as error:
         return [_located(view, str(error))]

@@ -8,16 +8,23 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
-from transom.checklist.rules.log_rules import Commands, Messages
+from transom.checklist.rules.log_rules import Messages
 from transom.checklist.rules.rule import Rule
 from transom.checklist.rules.saying import Key, Line
 
 
 class Row(Shape):
-    """A line that is read: groups of `match` are fields, and so is what it `says` beside them."""
+    """A line that is read: groups of `match` are fields, and so is what it `says` beside them.
+
+    Attributes:
+        error: why nothing can be told where such a line stands.
+        denies: the line is no entry; it says that there is a violation, so that one number must be negative.
+    """
 
     match: Line
     says: dict[Key, Json] = Field(default_factory=dict)
+    error: Line | None = None
+    denies: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -26,16 +33,23 @@ class Row(Shape):
 
 
 class Stretch(Shape):
-    """The lines between two; without `to` up to the end of the file."""
+    """The lines between two, both counted; without `from` from the first one, without `to` up to the last one."""
 
-    from_: Annotated[Line, Field(alias="from")]
+    from_: Annotated[Line | None, Field(alias="from")] = None
     to: Line | None = None
 
 
 class Block(Stretch):
-    """Lines that make one entry, at its last line or at its first; one without an end is an error."""
+    """Lines that make one entry.
 
-    to: Line
+    Attributes:
+        to: the last line; a block without it is an error. Or `before`: the line behind the last one, or the file's end.
+        shown: at which line the entry stands; with `before` it is the first.
+        says: fields that the entry has where no row says otherwise.
+    """
+
+    before: Line | None = None
+    says: dict[Key, Json] = Field(default_factory=dict)
     shown: Literal["from", "to"] = "to"
 
 
@@ -80,6 +94,7 @@ class Reduce(Shape):
         min, max: the entry with the least or largest such field.
         first, last: the first or the last entry.
         same: the first entry, where all have the same such field; else an error, since nobody knows which one counts.
+        merge: the first entry, with fields that it lacks from those behind it that lack this one.
     """
 
     by: tuple[Key, ...] = ()
@@ -90,11 +105,12 @@ class Reduce(Shape):
     first: Literal[True] | None = None
     last: Literal[True] | None = None
     same: Key | None = None
+    merge: Key | None = None
 
     @model_validator(mode="after")
     def _one(self) -> Reduce:
         if len(self.model_dump(exclude={"by"}, exclude_none=True)) != 1:
-            raise ValueError("needs one of count, sum, min, max, first, last and same")
+            raise ValueError("needs one of count, sum, min, max, first, last, same and merge")
         return self
 
 
@@ -114,8 +130,11 @@ class Rows(Rule):
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
         join: a line that goes on in the next one; `goes_on` one that goes on with the line before.
-        where: fields that must have a text, else the line is no entry.
+        strip: what is taken off a line before it is read, such as stamps and prompts.
+        where: fields that must have a text, else the line is no entry; a line that does not tell is an error.
+        steps: lines that begin another step of a flow; entries of two steps are an error, since either may count.
         numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
+        omits: fields of the category that this kind of file cannot tell.
         value: the entry's text; `{line}` is the line, its blanks collapsed.
         must_be_read, may_be_skipped: as at the kind of file, where this rule is used.
         error_if_nothing_read: the error where this very rule read nothing.
@@ -133,13 +152,16 @@ class Rows(Rule):
     until: Line | None = None
     join: Line | None = None
     goes_on: Line | None = None
+    strip: Line | None = None
     where: dict[Key, Line] = Field(default_factory=dict)
+    steps: Line | None = None
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
     unit: Unit | None = None
     flag: Flag | None = None
     reduce: Reduce | None = None
     follow: Follow | None = None
+    omits: tuple[Key, ...] = ()
     value: Line = "{line}"
     must_be_read: tuple[Line, ...] = ()
     may_be_skipped: tuple[Line, ...] = ()
@@ -149,130 +171,9 @@ class Rows(Rule):
     def _one(self) -> Rows:
         if sum(map(bool, (self.rows, self.table, self.keys))) != 1 or (self.block and not self.rows):
             raise ValueError("needs one of rows, table and keys; a block has rows")
+        if self.block and (not self.block.from_ or bool(self.block.to) == bool(self.block.before)):
+            raise ValueError("a block has from, and one of to and before")
         return self
-
-
-class Timing(Rule):
-    """A timing report: every line that speaks of timing is read, known to be harmless, or an error.
-
-    Groups of `row`, `path` and `slack` lines are fields; `name`, `slack` and `status` are among them.
-
-    Attributes:
-        heading: heads the rows of a block, up to the next blank line; its group `check` is a key of `maps.check`.
-        usual: the head of a report, whose group `check` holds where no heading stands; None ends it.
-        foreign: headings of checks that are neither setup nor hold; `other_path`: lines that make a path such a check.
-        table: the columns of an endpoint table; below them up to a blank line every line is a row.
-        start, path, slack: the first line of a path, lines that tell of it, and the line that ends it.
-        worst, total: summaries; a negative one, which must be that of the rows, and which of them are sums.
-        command: an echoed command, which ends a block.
-        harmless: lines that tell nothing.
-        alarm: what makes any other line an error, as `negative` does: a number where no flag stands.
-    """
-
-    kind: Literal["timing"]
-    category: Key
-    heading: Line
-    usual: Line
-    foreign: Line
-    other_path: Line
-    table: Line
-    row: Line
-    start: Line
-    path: tuple[Line, ...]
-    slack: tuple[Line, ...]
-    worst: Line
-    total: Line
-    command: Line
-    harmless: tuple[Line, ...]
-    alarm: Line
-    negative: Line
-    value: Line
-    maps: dict[Key, dict[str, Json]]
-    numbers: tuple[Key, ...] = ()
-
-
-class Measured(Rule):
-    """Numbers that a limit of the description is about: every line that speaks of them is read, harmless, or an error.
-
-    A number stands for all that are rounded to it: where the limit lies among these, it is an error. So it is where
-    numbers before and behind a line of `stages` lie on both sides of the limit.
-
-    Attributes:
-        forms: lines with a number: groups `printed`, `unit` and `check`, which says what it is the number of.
-        only: of which numbers this rule is, where the report has several kinds; `words` are the texts of `check`.
-        context: headings with a group `check`, for the lines below up to a line of `ends`.
-        denials: lines that must agree with the numbers, groups `clipped` (a worst slack that is cut off at zero),
-            `slack` and `flag`, `total`, `count`, `check`.
-        told: lines with the `unit` of the numbers that have none.
-        field: the number in the fixed unit; `units` maps a unit as printed to a power of ten. Its text is `printed`.
-        harmless, alarm: lines that tell nothing, and what makes any other line an error.
-        most: from here on a number stands for none.
-    """
-
-    kind: Literal["measured"]
-    category: Key
-    forms: Annotated[tuple[Line, ...], Field(min_length=1)]
-    only: Key | None = None
-    words: dict[str, Key] = Field(default_factory=dict)
-    context: tuple[Line, ...] = ()
-    ends: Line | None = None
-    denials: tuple[Line, ...] = ()
-    told: tuple[Line, ...] = ()
-    field: Key
-    units: dict[str, int]
-    harmless: tuple[Line, ...] = ()
-    alarm: Line
-    stages: Line
-    most: float = 1e12
-    value: Line
-    numbers: tuple[Key, ...] = ()
-
-
-class Header(Rule):
-    """The comments before the code: groups of `patterns` are fields; the topmost header counts.
-
-    A line of comment that is neither a field nor `keyed` ends a header; what follows it is in doubt, and where the
-    verdict would hang on that, it is an error.
-
-    Attributes:
-        formats: language -> a regex for the beginning of its first module, where the comments of interest end.
-        keyed: other lines that may stand in a header.
-        placeholder: how a text begins that says nothing.
-        tools: what only names of tools hold; `people`: what a name of a person looks like, if it is no tool's.
-        certain: lines that name nothing but a tool.
-        forms: `tool_version` and `timestamp` -> what such a text looks like; its group `said` is kept.
-        omits: fields of the category that the file itself cannot tell.
-    """
-
-    kind: Literal["header"]
-    category: Key
-    patterns: tuple[Line, ...]
-    formats: dict[str, Line]
-    keyed: Line
-    placeholder: Line
-    tools: Line
-    people: Line
-    certain: Line
-    forms: dict[Key, Line]
-    omits: tuple[Key, ...] = ()
-    value: Line
-
-
-class Directives(Rule):
-    """Words such as `*NAME` and the texts after them, over lines and comments, up to a `stop` word.
-
-    `names` maps a directive to a field, most telling first; a text that is a `placeholder` counts as none. `omits` are
-    fields of the category that the file itself cannot tell.
-    """
-
-    kind: Literal["directives"]
-    category: Key
-    stop: Line
-    pattern: Line
-    names: dict[str, Key]
-    placeholder: Line
-    omits: tuple[Key, ...] = ()
-    value: Line
 
 
 def _kind(told: object) -> str:
@@ -281,12 +182,6 @@ def _kind(told: object) -> str:
 
 
 Extraction: TypeAlias = Annotated[
-    Annotated[Rows, Tag("rows")]
-    | Annotated[Timing, Tag("timing")]
-    | Annotated[Measured, Tag("measured")]
-    | Annotated[Header, Tag("header")]
-    | Annotated[Directives, Tag("directives")]
-    | Annotated[Commands, Tag("commands")]
-    | Annotated[Messages, Tag("messages")],
+    Annotated[Rows, Tag("rows")] | Annotated[Messages, Tag("messages")],
     Discriminator(_kind),
 ]

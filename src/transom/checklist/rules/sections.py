@@ -14,13 +14,11 @@ from transom.checklist.rules.plan import (
     Plan,
     PlannedItem,
     block,
-    condition_of,
     listed,
     plan_fields,
     plan_items,
     reply,
 )
-from transom.checklist.rules.reading_rules import Measured
 from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField
 from transom.checklist.spec.document import parse_analysis, parse_section1
 from transom.checklist.spec.shapes import Analysis, ParsingSection
@@ -31,7 +29,6 @@ from transom.llm import Reply, Request
 NARROWED: Final = re.compile(r"narrowed to `(\w+)`")
 # A stage or a step, as the second line of Section 1 says it.
 ONLY_OF: Final = re.compile(r"^\*\*Only files of\*\*: (\w+) `(\w+)`", re.MULTILINE)
-LIMITED: Final = re.compile(r"judged by `(?P<sign>[<>]=?) (?P<number>[-+.\de]+)`")
 
 _QUANTIFIERS: Final = {"exists": "exists", "each": "each", "per_file": "per file"}
 _SIGNS: Final = {
@@ -117,7 +114,6 @@ def _section1(
     stages: Mapping[str, str],
 ) -> str:
     narrowed = domain.narrowed(choices)
-    limits = _limits(domain, choices)
     lines = ["## 1. Parsing Logic", "", f"**Information to extract**: {domain.extracts}.", ""]
     for name, value in stages.items():
         lines += [f"**Only files of**: {name} `{value}`; a file of which this cannot be told is an error", ""]
@@ -126,9 +122,7 @@ def _section1(
         lines += [f"- **Category key**: `{category.key}`", "- **Key Fields**:"]
         for field in fields:
             chosen = narrowed.get(f"{category.key}.{field.name}")
-            limit = limits.get(f"{category.key}.{field.name}")
-            only = f"; judged by `{limit}`, an error where its rounding leaves that open" if limit else ""
-            only += f"; narrowed to `{chosen}`, another value is an error" if chosen else ""
+            only = f"; narrowed to `{chosen}`, others do not count" if chosen else ""
             lines.append(f"  - `{field.name}` ({field.type}): {field.about}{only}")
         lines.append("")
     lines += [
@@ -157,15 +151,6 @@ def _section1(
             *("**Output Example**:", "", "```python", python_literal([e for e in shown if e]), "```", ""),
         ]
     )
-
-
-def _limits(domain: Domain, choices: Mapping[str, str]) -> dict[str, str]:
-    """Dotted field -> what its numbers are compared with, for the fields that are read with a mind to it."""
-    measured = {rule.category for rule in domain.extraction if isinstance(rule, Measured)}
-    limited = [item for item in domain.items if item.limit and item.limit.field.partition(".")[0] in measured]
-    known = [item for item in limited if item.when in choices and "relation" in choices]
-    found = [condition for item in known if (condition := condition_of(item, choices))]
-    return {one.field: f"{_SIGNS[one.op]} {python_literal(one.value)}" for one in found}
 
 
 def _shown(entry: Mapping[str, Json], used: Mapping[str, Sequence[str]], narrowed: Mapping[str, str]) -> Json:

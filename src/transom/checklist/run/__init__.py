@@ -1,13 +1,13 @@
 """From a checker and today's files to a verdict: inputs, evaluate, waivers, report."""
 
-from transom.checklist.run.approval import APPROVAL, Approval, approval_bytes, approve
+from transom.checklist.run.approval import APPROVAL, Approval, approve
 from transom.checklist.run.check import check_files, settle
 from transom.checklist.run.inputs import Inputs
 from transom.checklist.run.loading import LoadedChecker, load_checker
 from transom.checklist.run.report import text_report, text_reports
 from transom.checklist.run.roots import Roots
 from transom.checklist.run.runner import AtomRunner, AtomWorker
-from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, to_json, together
+from transom.checklist.run.verdict import Verdict, Verdicts, artifact_bytes, gravest, printed, together
 
 __all__ = [
     "APPROVAL",
@@ -19,7 +19,6 @@ __all__ = [
     "Roots",
     "Verdict",
     "Verdicts",
-    "approval_bytes",
     "approve",
     "artifact_bytes",
     "check_files",
@@ -29,6 +28,5 @@ __all__ = [
     "settle",
     "text_report",
     "text_reports",
-    "to_json",
     "together",
 ]

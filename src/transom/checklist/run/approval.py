@@ -9,7 +9,6 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from transom.canonical import pretty_json
 from transom.checklist.atoms import Shape
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
@@ -63,11 +62,6 @@ def approve(folder: Path, digests: Mapping[str, str], by: str, at: str) -> Appro
     if not digests:
         raise InputError("there is nothing to approve", where=str(folder))
     return Approval(by=name, at=at, files=dict(digests))
-
-
-def approval_bytes(approval: Approval) -> bytes:
-    """The file's content."""
-    return pretty_json(approval).encode("utf-8")
 
 
 def sign_off(folder: Path, digests: Mapping[str, str]) -> SignOff:

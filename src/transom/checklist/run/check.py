@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 from transom import __version__
-from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
 from transom.checklist.item import Item
-from transom.checklist.run.evaluate import Outcome, evaluate, patterned_items
+from transom.checklist.run.evaluate import evaluate, patterned_items
 from transom.checklist.run.files import Evidence
-from transom.checklist.run.inputs import Gathered, Inputs, gather
+from transom.checklist.run.inputs import Inputs, gather
 from transom.checklist.run.loading import SPEC, LoadedChecker
-from transom.checklist.run.logic import BATCH_SOURCE, Logic, OwnLogic, StandardLogic
+from transom.checklist.run.logic import BATCH_SOURCE, Logic
 from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
-from transom.checklist.run.runner import AtomRunner, AtomWorker, scope_of, sources_of
+from transom.checklist.run.runner import AtomRunner, scope_of, sources_of
 from transom.checklist.run.subjects import silent
-from transom.checklist.run.verdict import CheckedItem, ConfigDifference, MadeBy, Status, Trouble, Verdict, Warned
-from transom.checklist.run.waivers import Waived, apply_waivers
+from transom.checklist.run.verdict import ConfigDifference, MadeBy, Outcome, Status, Trouble, Verdict, Warned
+from transom.checklist.run.waivers import apply_waivers
 from transom.errors import AtomFailed, RegexFailed
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
 _UNFINISHED = Trouble(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
-
-E = TypeVar("E", bound=CheckedItem)
+_UNGUARDED = (Warned(message=UNSAFE),)
 
 
 @dataclass(frozen=True)
@@ -96,27 +93,27 @@ async def check_files(
     item = item or checker.item
     settled = settle(checker.config, item)
     patterned_items(checker.config, settled.requirements)
-    judged = _Judged(errors=(_UNFINISHED,))
+    outcome = Outcome(errors=(_UNFINISHED,))
     if not checker.unfinished:
-        judged = await _judge(checker, settled, inputs, runner, as_of)
-    outcome, waived = judged.outcome, judged.waived
+        outcome = await _judge(checker, settled, inputs, runner, as_of)
+    built_for_it = item is not None and checker.build.get("item_sha256") == item.sha256
     return Verdict(
         item_id=checker.config.item_id,
-        status=_status(checker, judged.errors, waived, fail_on_unused=fail_on_unused),
+        status=_status(checker, outcome, fail_on_unused=fail_on_unused),
         checker_type=settled.type,
         capability_type=checker.config.capability_type,
-        found_items=_with_mode(outcome.found, checker.config),
-        missing_items=_with_mode(waived.missing, checker.config),
-        extra_items=_with_mode(waived.extra, checker.config),
-        waived=_with_mode(waived.waived, checker.config),
-        waiver_comments=waived.comments,
-        unused_waivers=waived.unused,
-        errors=judged.errors,
-        warnings=(*_checker_warnings(checker), *_item_warnings(item), *judged.warnings, *_unguarded(runner)),
+        found_items=outcome.found,
+        missing_items=outcome.missing,
+        extra_items=outcome.extra,
+        waived=outcome.waived,
+        waiver_comments=outcome.comments,
+        unused_waivers=outcome.unused,
+        errors=outcome.errors,
+        warnings=(*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ())),
         matching=checker.config.matching,
         sources=outcome.sources,
-        config_differences=() if _is_built_for(checker, item) else settled.differences,
-        inputs=judged.gathered.read,
+        config_differences=() if built_for_it else settled.differences,
+        inputs=outcome.read,
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -124,52 +121,28 @@ async def check_files(
     )
 
 
-def _with_mode(entries: tuple[E, ...], config: CheckerConfig) -> tuple[E, ...]:
-    """The entries, those of forbidding items marked as such."""
-    forbidding = {item.id for item in config.items if item.mode == "forbid"}
-    return tuple(one.model_copy(update={"mode": "forbid"}) if one.id in forbidding else one for one in entries)
-
-
-def _is_built_for(checker: LoadedChecker, item: Item | None) -> bool:
-    """Whether the checker was built for this very item: then its defaults are no other word than the item's."""
-    return item is not None and checker.build.get("item_sha256") == item.sha256
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """What the atoms saw and what follows from it; with errors nothing follows."""
-
-    gathered: Gathered = field(default_factory=lambda: Gathered(Evidence((), ())))
-    outcome: Outcome = field(default_factory=Outcome)
-    waived: Waived = field(default_factory=Waived)
-    errors: tuple[Trouble, ...] = ()
-
-    @property
-    def warnings(self) -> tuple[Warned, ...]:
-        return (*self.gathered.warnings, *self.outcome.warnings, *self.waived.warnings)
-
-
-async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> _Judged:
-    gathered = Gathered(Evidence((), ()))
+async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> Outcome:
+    """What the atoms saw and what follows from it."""
+    config, outcome = checker.config, Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            gathered = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
-            if gathered.errors:
-                return _Judged(gathered, errors=gathered.errors)
-            await rehearse(runner, checker.config, settled.requirements, settled.waivers, gathered.evidence)
-            logic = _logic(checker.config, worker)
-            outcome = await evaluate(checker.config, gathered.evidence, settled.requirements, logic)
-            waived = apply_waivers(outcome, settled.waivers, checker.config, gathered.evidence, as_of)
-            if not (waived.missing or waived.extra) and (unheard := _unheard(checker.config, gathered.evidence)):
-                return _Judged(gathered, errors=unheard)
-            return _Judged(gathered, outcome, waived)
+            evidence, outcome = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
+            if outcome.errors:
+                return outcome
+            await rehearse(runner, config, settled.requirements, settled.waivers, evidence)
+            logic = Logic(worker if config.atoms == "own" else None)
+            judged = await evaluate(config, evidence, settled.requirements, logic)
+            judged = apply_waivers(judged, settled.waivers, config, evidence, as_of)
+            if not (judged.missing or judged.extra) and (unheard := _unheard(config, evidence)):
+                return replace(outcome, errors=unheard)
+            return replace(judged, warnings=(*outcome.warnings, *judged.warnings), read=outcome.read)
     except RegexFailed as error:
-        return _Judged(gathered, errors=(*gathered.errors, Trouble(source_file=None, message=str(error))))
+        why = str(error)
     except AtomFailed as error:
-        failed = Trouble(source_file=None, message=f"the atoms failed ({error.kind}): {error}")
-        return _Judged(gathered, errors=(*gathered.errors, failed))
+        why = f"the atoms failed ({error.kind}): {error}"
     except FileChanged as error:  # a file is read again where something is missing, to show the nearest line
-        return _Judged(gathered, errors=(Trouble(source_file=None, message=f"an input {error}"),))
+        why = f"an input {error}"
+    return replace(outcome, errors=(Trouble(source_file=None, message=why),))
 
 
 def _unheard(config: CheckerConfig, evidence: Evidence) -> tuple[Trouble, ...]:
@@ -180,72 +153,46 @@ def _unheard(config: CheckerConfig, evidence: Evidence) -> tuple[Trouble, ...]:
     )
 
 
-def _logic(config: CheckerConfig, worker: AtomWorker) -> Logic:
-    return OwnLogic(worker) if config.atoms == "own" else StandardLogic()
-
-
-def _status(checker: LoadedChecker, errors: tuple[Trouble, ...], waived: Waived, *, fail_on_unused: bool) -> Status:
-    if errors:
+def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -> Status:
+    if outcome.errors:
         return "ERROR"
     if checker.unreviewed:
         return "NEEDS_REVIEW"
-    if waived.missing or waived.extra or (fail_on_unused and waived.unused):
-        return "FAIL"
-    return "PASS"
+    return "FAIL" if outcome.missing or outcome.extra or (fail_on_unused and outcome.unused) else "PASS"
 
 
-def _checker_warnings(checker: LoadedChecker) -> Iterator[Warned]:
-    """What a reader must know of the checker itself: nobody held a hand's edit to the gates."""
+def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Warned]:
+    """What a reader must know of the checker and of the item."""
     hint = "; hold it to them again with check lint, or approve it with check approve" if checker.unreviewed else ""
     for name in checker.edited:
         yield Warned(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")
     if not checker.build and SPEC in checker.digests:
-        yield Warned(
-            message=f"no gate has seen this checker; hold it to them with: transom check lint {checker.folder.name}"
-        )
+        command = f"transom check lint {checker.folder.name}"
+        yield Warned(message=f"no gate has seen this checker; hold it to them with: {command}")
     if checker.approved.void:
         yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
-
-
-def _unguarded(runner: AtomRunner) -> tuple[Warned, ...]:
-    """What a reader of the verdict must know where the atoms could have done more than read."""
-    return (Warned(message=UNSAFE),) if runner.level is Level.NONE else ()
-
-
-def _item_warnings(item: Item | None) -> tuple[Warned, ...]:
-    if item is None:
-        return ()
-    return tuple(
-        Warned(source_file=item.path.name, line_number=notice.line, message=notice.message) for notice in item.warnings
-    )
+    if item:
+        for one in item.warnings:
+            yield Warned(source_file=item.path.name, line_number=one.line, message=one.message)
 
 
 def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
-    def told(key: str) -> str | None:
-        value = checker.build.get(key)
-        return value if isinstance(value, str) else None
-
+    said = {key: value for key, value in checker.build.items() if isinstance(value, str)}
+    score: float | None = None
+    kinds: tuple[str, ...] = ()
+    match checker.build.get("mutation"):
+        case {"killed": int(killed), "applicable": int(applicable), **more}:
+            score = killed / applicable if applicable else None  # of none that was tried there is none
+            listed = more.get("kinds")
+            kinds = tuple(map(str, listed)) if isinstance(listed, list) else ()
     return MadeBy(
         transom=__version__,
         item_sha256=item.sha256 if item else None,
-        itemspec_sha256=told("itemspec_sha256"),
+        itemspec_sha256=said.get("itemspec_sha256"),
         checker_sha256=checker.sha256,
-        provider=told("provider"),
-        model=told("model"),
-        mutation_score=_mutation_score(checker.build.get("mutation")),
-        mutation_kinds=_mutation_kinds(checker.build.get("mutation")),
+        provider=said.get("provider"),
+        model=said.get("model"),
+        mutation_score=score,
+        mutation_kinds=kinds,
         approved_by=checker.approved.by,
     )
-
-
-def _mutation_kinds(mutation: Json) -> tuple[str, ...]:
-    kinds = mutation.get("kinds") if isinstance(mutation, dict) else None
-    return tuple(str(kind) for kind in kinds) if isinstance(kinds, list) else ()
-
-
-def _mutation_score(mutation: Json) -> float | None:
-    """Killed of applicable mutants, 0..1; None where none was tried."""
-    match mutation:
-        case {"killed": int(killed), "applicable": int(applicable)} if applicable:
-            return killed / applicable
-    return None

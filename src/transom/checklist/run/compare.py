@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from transom.checklist.atoms import AnyOf, Entry, ValidationItem
 from transom.checklist.patterns import is_split_regex, parts
-from transom.checklist.run.logic import Answer, Comparison, Logic
+from transom.checklist.run.logic import Answer, Logic
 from transom.checklist.run.nearest import nearest_entry
-from transom.checklist.run.verdict import CheckedItem, Violation
+from transom.checklist.run.verdict import CheckedItem, Outcome, Violation
 from transom.errors import InputError
 
 Pattern: TypeAlias = str | AnyOf
@@ -34,24 +34,27 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The outcome of the comparison."""
-
-    found: tuple[CheckedItem, ...] = ()
-    missing: tuple[Violation, ...] = ()
-    extra: tuple[Violation, ...] = ()
-
-
-@dataclass(frozen=True)
 class Table:
     """Every answer of atom B: `hits[candidate][pattern]`."""
 
-    candidates: tuple[Candidate, ...]
-    patterns: tuple[Pattern, ...]
-    hits: tuple[tuple[Answer, ...], ...]
+    candidates: Sequence[Candidate]
+    patterns: Sequence[Pattern]
+    hits: Sequence[Sequence[Answer]]
 
-    def first_hit(self, row: int, among: Sequence[int]) -> int | None:
+    def first_hit(self, row: int, among: Iterable[int]) -> int | None:
         return next((column for column in among if self.hits[row][column].is_match), None)
+
+
+def blank(item: ValidationItem, reason: str, **more: Any) -> dict[str, Any]:
+    """The fields of a checked item that shows no entry; `more` are those that are known all the same."""
+    empty: dict[str, Any] = {
+        "value": "",
+        "source_file": None,
+        "line_number": None,
+        "matched_content": "",
+        "parsed_fields": {},
+    }
+    return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **empty, **more}
 
 
 async def compare(
@@ -60,7 +63,7 @@ async def compare(
     patterns: Sequence[Pattern],
     matching: Matching,
     logic: Logic,
-) -> Compared:
+) -> Outcome:
     """Compare what the pattern items saw with the patterns.
 
     `any`: every entry must match some pattern, every pattern some entry. `ordered`: the i-th pattern belongs to the
@@ -72,7 +75,7 @@ async def compare(
         AtomFailed: an own atom B failed.
     """
     if not items:
-        return Compared()
+        return Outcome()
     _refuse_toothless(items, patterns)
     speaking = [candidate for candidate in candidates if candidate.entry is not None]
     table = await _table(speaking, patterns, logic)
@@ -93,7 +96,7 @@ async def compare(
             found.append(_found(candidate.violation, table.hits[row][column].reason))
     silent = [candidate.violation for candidate in candidates if candidate.entry is None]
     missing += _left_over(items, table, used, silent, matching)
-    return Compared(tuple(found), tuple(missing), tuple(extra))
+    return Outcome(tuple(found), tuple(missing), tuple(extra))
 
 
 def _refuse_toothless(items: Sequence[ValidationItem], patterns: Sequence[Pattern]) -> None:
@@ -109,16 +112,11 @@ def _refuse_toothless(items: Sequence[ValidationItem], patterns: Sequence[Patter
 
 async def _table(candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic) -> Table:
     """Ask atom B about every entry and every part of every pattern, in one batch."""
-    questions = [
-        Comparison(candidate.entry, part)
-        for candidate in candidates
-        if candidate.entry is not None
-        for pattern in patterns
-        for part in parts(pattern)
-    ]
-    answers = iter(await logic.match(questions))
-    hits = tuple(tuple(_any([next(answers) for _ in parts(pattern)]) for pattern in patterns) for _ in candidates)
-    return Table(tuple(candidates), tuple(patterns), hits)
+    every = [part for pattern in patterns for part in parts(pattern)]
+    entries = [candidate.entry for candidate in candidates if candidate.entry is not None]
+    answers = iter(await logic.match([(entry, part) for entry in entries for part in every]))
+    hits = [[_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates]
+    return Table(candidates, patterns, hits)
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
@@ -127,21 +125,15 @@ def _any(answers: Sequence[Answer]) -> Answer:
 
 def _pair(items: Sequence[ValidationItem], table: Table, matching: Matching) -> tuple[list[int | None], set[int]]:
     """For each candidate the pattern that it matches, and all patterns that something matches."""
-    every = range(len(table.patterns))
-    rows = range(len(table.candidates))
+    every, rows = range(len(table.patterns)), range(len(table.candidates))
     if matching == "one_to_one":
         pairs: list[int | None] = []
-        used: set[int] = set()
         for row in rows:
-            column = table.first_hit(row, [index for index in every if index not in used])
-            pairs.append(column)
-            used |= {column} if column is not None else set()
-        return pairs, used
-    allowed = [
-        [items.index(candidate.item)] if matching == "ordered" else list(every) for candidate in table.candidates
-    ]
-    pairs = [table.first_hit(row, allowed[row]) for row in rows]
-    return pairs, {column for row in rows for column in allowed[row] if table.hits[row][column].is_match}
+            pairs.append(table.first_hit(row, (column for column in every if column not in pairs)))
+        return pairs, {column for column in pairs if column is not None}
+    own = [[items.index(one.item)] if matching == "ordered" else every for one in table.candidates]
+    used = {column for row in rows for column in own[row] if table.hits[row][column].is_match}
+    return [table.first_hit(row, own[row]) for row in rows], used
 
 
 def _unmatched(table: Table, row: int, matching: Matching) -> str:
@@ -185,17 +177,14 @@ def _missing_pattern(item: ValidationItem, index: int, table: Table, silent: Vio
     rows = [row for row, candidate in enumerate(table.candidates) if candidate.item.mode == "require"]
     entries = [entry for row in rows if (entry := table.candidates[row].entry) is not None]
     nearest = nearest_entry(pattern, entries, [table.hits[row][index].reason for row in rows])
-    return Violation(
-        id=item.id, name=item.name, value=str(pattern), source_file=None, line_number=None, matched_content="",
-        parsed_fields={}, reason=f"nothing matches it among {len(entries)} compared", nearest=nearest,
-    )  # fmt: skip
+    reason = f"nothing matches it among {len(entries)} compared"
+    return Violation(**blank(item, reason, value=str(pattern)), nearest=nearest)
 
 
 def _because(candidate: Candidate, reason: str) -> Violation:
-    nearest = candidate.violation.nearest
-    return candidate.violation.model_copy(
-        update={"reason": reason, "nearest": nearest.model_copy(update={"why_not": reason}) if nearest else None}
-    )
+    near = candidate.violation.nearest
+    near = near.model_copy(update={"why_not": reason}) if near else None
+    return candidate.violation.model_copy(update={"reason": reason, "nearest": near})
 
 
 def _found(violation: Violation, reason: str) -> CheckedItem:

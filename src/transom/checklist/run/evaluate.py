@@ -8,30 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, Requirements, ValidationItem, checker_type
-from transom.checklist.run.answered import contradictions, sources
-from transom.checklist.run.compare import Candidate, compare
+from transom.checklist.run.compare import Candidate, blank, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
 from transom.checklist.run.logic import Answer, Logic
 from transom.checklist.run.nearest import nearest_line
-from transom.checklist.run.subjects import Subject, subjects
-from transom.checklist.run.verdict import AnsweredBy, CheckedItem, DecidedBy, Nearest, Violation, Warned
+from transom.checklist.run.subjects import Subject, answered_by, contradictions, subjects
+from transom.checklist.run.verdict import CheckedItem, DecidedBy, Nearest, Outcome, Violation, Warned
 from transom.errors import InputError
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an evaluation yields, before waivers."""
-
-    found: tuple[CheckedItem, ...] = ()
-    missing: tuple[Violation, ...] = ()
-    extra: tuple[Violation, ...] = ()
-    sources: tuple[AnsweredBy, ...] = ()
-    warnings: tuple[Warned, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,33 +49,30 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
     """
     asked, unasked = asked_items(config.items, evidence)
     patterned = [item for item in patterned_items(config, requirements) if item in asked]
-    plain = [item for item in asked if item not in patterned]
-    cases = [case for item in plain for case in _cases(item, evidence)]
+    cases = [case for item in asked if item not in patterned for case in _cases(item, evidence)]
     answers = await logic.exist([case.holding for case in cases])
-    violations_are_extra = checker_type(requirements.value, None) == 2
-    found: list[CheckedItem] = []
-    missing: list[Violation] = []
-    extra: list[Violation] = []
-    for case, answer in zip(cases, answers, strict=True):
-        judged = _conclude(case, answer, evidence)
-        if not isinstance(judged, Violation):
-            found.append(judged)
-        elif case.item.mode == "forbid" and violations_are_extra:
-            extra.append(judged)
-        else:
-            missing.append(judged)
     candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
     compared = await compare(patterned, candidates, requirements.pattern_items, config.matching, logic)
+    found, missing, extra = list(compared.found), list(compared.missing), list(compared.extra)
+    forbidden = extra if checker_type(requirements.value, None) == 2 else missing
+    for case, answer in zip(cases, answers, strict=True):
+        judged = _conclude(case, answer, evidence)
+        if isinstance(judged, Violation):
+            (forbidden if case.item.mode == "forbid" else missing).append(judged)
+        else:
+            found.append(judged)
     violated = {violation.id for violation in compared.extra}
     clean = [item for item in patterned if item.mode == "forbid" and item.id not in violated]
     found += [_absent_as_wanted(item, evidence) for item in clean]
     position = {item.id: index for index, item in enumerate(config.items)}
+    for entries in (found, missing, extra):
+        entries.sort(key=lambda one: position[one.id])
     return Outcome(
-        found=tuple(sorted([*found, *compared.found], key=lambda one: position[one.id])),
-        missing=tuple(sorted([*missing, *compared.missing], key=lambda one: position[one.id])),
-        extra=tuple(sorted([*extra, *compared.extra], key=lambda one: position[one.id])),
-        sources=sources(config, evidence),
-        warnings=(*unasked, *contradictions(config, evidence)),
+        found=tuple(found),
+        missing=tuple(missing),
+        extra=tuple(extra),
+        sources=answered_by(config.items, evidence),
+        warnings=(*unasked, *contradictions(config.items, evidence)),
     )
 
 
@@ -215,17 +199,14 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
 def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
     """How many entries fulfil the item, in one file or in all. Its value is the number, so no entry's waiver fits."""
     item, counted = case.item, case.holding
-    blank = nothing_seen(item, case.subject, evidence)
-    place = counted[0] if counted else blank
-    fields: dict[str, Any] = {
-        "id": item.id, "name": item.name, "value": str(len(counted)), "source_file": place.source_file,
-        "line_number": place.line_number, "matched_content": place.matched_content, "parsed_fields": {},
-        "decided_by": _places(counted),
-    }  # fmt: skip
+    empty = nothing_seen(item, case.subject, evidence)
+    place = counted[0] if counted else empty
     reason, holds = judge_count(item, count, len(counted))
-    if holds:
-        return CheckedItem(**fields, reason=reason)
-    return Violation(**fields, reason=reason, nearest=None if counted else blank.nearest)
+    fields = blank(
+        item, reason, value=str(len(counted)), source_file=place.source_file, line_number=place.line_number,
+        matched_content=place.matched_content, decided_by=_places(counted),
+    )  # fmt: skip
+    return CheckedItem(**fields) if holds else Violation(**fields, nearest=None if counted else empty.nearest)
 
 
 def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
@@ -243,7 +224,7 @@ def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, 
     if subject is not None and subject.absent is not None and isinstance(category, dict):
         fields[item.category] = {**category, "available": False}
     shown = entry.model_dump(mode="json")
-    return {"id": item.id, "name": item.name, **shown, "parsed_fields": fields}
+    return {"id": item.id, "name": item.name, "mode": item.mode, **shown, "parsed_fields": fields}
 
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
@@ -262,32 +243,26 @@ def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Eviden
 
 def _absent_as_wanted(item: ValidationItem, evidence: Evidence) -> CheckedItem:
     first = evidence.files[0].shown if evidence.files else None
-    return CheckedItem(
-        id=item.id, name=item.name, value="", source_file=first, line_number=None, matched_content="",
-        parsed_fields={}, reason="nothing that is forbidden appears",
-    )  # fmt: skip
+    return CheckedItem(**blank(item, "nothing that is forbidden appears", source_file=first))
 
 
 def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Evidence) -> Violation:
     """A missing entry where the atoms emitted none: on the file that should have had one, else on the first input."""
-    file = subject.file if subject else None
-    source, line, value, content = None, None, "", ""
+    file, fields = subject.file if subject else None, {"parsed_fields": _empty_fields(item)}
     if file is not None and file.absent is not None:
-        reason = file.absent
-        value, named = file.shown, file.named_at
-        if named is not None:
-            source, line, content = named.source_file, named.line_number, named.matched_content
-        nearest = Nearest(source_file=source or file.shown, line_number=line, content=content, why_not=reason)
-    else:
-        reason = f"no {item.category} with {item.select} was seen"
-        looked_at = file or (evidence.files[0] if evidence.files else None)
-        source = looked_at.shown if looked_at else None
-        found = nearest_line(item, looked_at) if looked_at else None
-        nearest = found or Nearest(source_file=source or "", line_number=None, content="", why_not=reason)
-    return Violation(
-        id=item.id, name=item.name, value=value, source_file=source, line_number=line, matched_content=content,
-        parsed_fields=_empty_fields(item), reason=reason, nearest=nearest,
-    )  # fmt: skip
+        named = file.named_at
+        at = named.model_dump(include={"source_file", "line_number", "matched_content"}) if named else {}
+        made = Violation(**blank(item, file.absent, value=file.shown, **at, **fields))
+        nearest = Nearest(
+            source_file=made.source_file or file.shown, line_number=made.line_number, content=made.matched_content,
+            why_not=made.reason,
+        )  # fmt: skip
+        return made.model_copy(update={"nearest": nearest})
+    looked_at = file or (evidence.files[0] if evidence.files else None)
+    reason, source = f"no {item.category} with {item.select} was seen", looked_at.shown if looked_at else None
+    found = nearest_line(item, looked_at) if looked_at else None
+    nearest = found or Nearest(source_file=source or "", line_number=None, content="", why_not=reason)
+    return Violation(**blank(item, reason, source_file=source, **fields), nearest=nearest)
 
 
 def _empty_fields(item: ValidationItem) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from transom.checklist.item import InputName, Item
 from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
 from transom.checklist.run.roots import Names, Roots, real_path
 from transom.checklist.run.runner import AtomWorker, Scope, extract
-from transom.checklist.run.verdict import InputRead, Trouble, Warned
+from transom.checklist.run.verdict import InputRead, Outcome, Trouble, Warned
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
 
@@ -41,22 +41,17 @@ class Inputs:
         return [one for name in self.names for one in self.roots.spread(name.written, f"{self.where}:{name.line}")]
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Evidence, and what went wrong on the way. With errors the evidence is not complete."""
-
-    evidence: Evidence
-    read: tuple[InputRead, ...] = ()
-    errors: tuple[Trouble, ...] = ()
-    warnings: tuple[Warned, ...] = ()
-
-
-async def gather(inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]) -> Gathered:
+async def gather(
+    inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
+) -> tuple[Evidence, Outcome]:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
 
     Args:
         scope: what atom A is given of a file at a time.
         sources: the kinds of files.
+
+    Returns:
+        The evidence, and what was read and went wrong; with errors the evidence is not complete.
 
     Raises:
         InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
@@ -64,7 +59,8 @@ async def gather(inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequ
     gatherer = _Gatherer(inputs, worker, scope, sources)
     await gatherer.run()
     evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
-    return Gathered(evidence, tuple(gatherer.read), tuple(gatherer.errors), tuple(gatherer.warnings))
+    errors, warnings = tuple(gatherer.errors), tuple(gatherer.warnings)
+    return evidence, Outcome(errors=errors, warnings=warnings, read=tuple(gatherer.read))
 
 
 class _Gatherer:
@@ -78,143 +74,128 @@ class _Gatherer:
         self.read: list[InputRead] = []
         self.errors: list[Trouble] = []
         self.warnings: list[Warned] = []
-        self._names = Names(inputs.roots)
-        self._folders: list[Path] = []  # what references may point into
+        self.names = Names(inputs.roots)
+        self.queue: list[tuple[Path, str, int]] = []
+        self.folders: list[Path] = []  # what references may point into
 
     async def run(self) -> None:
         if not self.inputs.names:
-            self._trouble(None, "input_files is empty: there is nothing to read")
-        found: list[tuple[str, Path]] = []
-        for written, path in self.inputs.paths:
-            real = _existing(path) or _existing(Path(f"{path}.gz")) or path
-            found.append((written, real))
-        self._folders = [
-            *self.roots.folders(),
-            *(folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))),
-        ]
-        queue: list[tuple[Path, str, int]] = []
+            self.trouble(None, "input_files is empty: there is nothing to read")
+        found = [(name, _existing(path) or _existing(Path(f"{path}.gz")) or path) for name, path in self.inputs.paths]
+        around = [folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))]
+        self.folders = [*self.roots.folders(), *around]
         for written, path in found:
-            shown = self._names.of(path, written)
+            shown = self.names.of(path, written)
             if shown in self.files:
                 continue
-            text, blank = self._open(path, shown)
-            if text is not None and blank:
-                self._trouble(shown, "is empty")
-            elif text is not None:
+            blank = self.open(path, shown)
+            if blank:
+                self.trouble(shown, "is empty")
+            elif blank is not None:
                 kind, rank = classify(path.name, self.sources)
-                self.files[shown] = File(shown, kind, rank, text.pieces)
-                queue.append((path, shown, 0))
-        while queue and not self.errors:
-            path, shown, depth = queue.pop(0)
-            queue += await self._extract(path, shown, depth)
+                self.files[shown] = File(shown, kind, rank, self.texts[shown].pieces)
+                self.queue.append((path, shown, 0))
+        while self.queue and not self.errors:
+            await self.extract(*self.queue.pop(0))
 
-    async def _extract(self, path: Path, shown: str, depth: int) -> list[tuple[Path, str, int]]:
-        """Run atom A on one file; returns the files that it newly led to."""
+    async def extract(self, path: Path, shown: str, depth: int) -> None:
+        """Run atom A on one file, and follow its references."""
         text = self.texts[shown]
         try:
             entries = await extract(self.worker, self.scope, text, shown)
         except InputError as error:
-            self._unreadable(shown, error)
-            return []
+            self.unreadable(shown, error)
+            return
         except AtomFailed as error:
             line, message = _refusal(error)
-            self._trouble(shown, message, line)
-            return []
-        self._record(text, shown)
+            self.trouble(shown, message, line)
+            return
+        self.record(text, shown)
         self.entries += entries
-        led_to = [self._follow(entry, path, depth) for entry in entries]
-        return [one for one in led_to if one is not None]
+        for entry in entries:
+            reference = reference_of(entry)
+            if reference and (entry.source_file, reference.kind, reference.path) not in self.targets:
+                self.follow(entry, reference, path, depth)
 
-    def _follow(self, entry: Entry, log: Path, depth: int) -> tuple[Path, str, int] | None:
-        reference = reference_of(entry)
-        if reference is None:
-            return None
+    def follow(self, entry: Entry, reference: Reference, log: Path, depth: int) -> None:
         key = (entry.source_file, reference.kind, reference.path)
-        if key in self.targets:
-            return None
-        path, why = self._resolve(reference, log)
+        path, why = self.resolve(reference, log)
         if path is None:
-            self.targets[key] = self._unavailable(entry, reference, why)
-            return None
-        known = self._names.get(path)
-        shown = known or self._names.of(path, reference.path)
-        self.targets[key] = shown
+            self.targets[key] = self.unavailable(entry, reference, why)
+            return
+        known = self.names.get(path)
+        shown = self.targets[key] = known or self.names.of(path, reference.path)
         if known is not None or shown in self.files:
-            return None
+            return
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
-            self._trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
-            return None
-        text, blank = self._open(path, shown)
-        if text is None:
-            return None
+            self.trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
+            return
+        blank = self.open(path, shown)
+        if blank is None:
+            return
         absent = f"{shown} is empty" if blank else None
-        self.files[shown] = replace(self._referenced(entry, reference, shown, absent), pieces=text.pieces)
-        return None if blank else (path, shown, depth + 1)
+        self.files[shown] = replace(self.referenced(entry, reference, shown, absent), pieces=self.texts[shown].pieces)
+        self.queue += [] if blank else [(path, shown, depth + 1)]
 
-    def _resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
+    def resolve(self, reference: Reference, log: Path) -> tuple[Path | None, str]:
         """Beside the log, under the roots, then compressed; never outside of the inputs' folders and the roots."""
         try:
             written = self.roots.expand(reference.path, "")
         except InputError as error:
             return None, error.what
         relative = Path(reference.path.strip())
-        places = [written] if relative.is_absolute() or "${" in reference.path else [
-            folder / relative for folder in (log.parent, *self.roots.folders())
-        ]  # fmt: skip
-        outside = False
-        for ending in ("", ".gz"):
-            for place in places:
-                path = Path(f"{place}{ending}")
-                if not os.path.isfile(path):  # noqa: PTH113  unlike Path.is_file it never raises
-                    continue
-                if any(real_path(path).is_relative_to(folder) for folder in self._folders):
-                    return path, ""
-                outside = True
-        if outside:
+        fixed = relative.is_absolute() or "${" in reference.path
+        places = [written] if fixed else [folder / relative for folder in (log.parent, *self.roots.folders())]
+        ways = [Path(f"{place}{ending}") for ending in ("", ".gz") for place in places]
+        there = [path for path in ways if os.path.isfile(path)]  # noqa: PTH113  unlike Path.is_file it never raises
+        for path in there:
+            if any(real_path(path).is_relative_to(folder) for folder in self.folders):
+                return path, ""
+        if there:
             return None, "it lies outside of the input's folder and of the roots, so it is not read (add --var)"
         return None, "it cannot be found beside the file that names it, nor under the roots"
 
-    def _unavailable(self, entry: Entry, reference: Reference, why: str) -> str:
+    def unavailable(self, entry: Entry, reference: Reference, why: str) -> str:
         shown = reference.path.strip()
         if shown in self.files and self.files[shown].absent is None:
             shown = f"{shown} (of {entry.source_file})"  # a file of that name is there, but it is not this one
         if shown not in self.files:
             absent = f"{shown} is named in {entry.source_file}:{entry.line_number}, but {why}"
-            self.files[shown] = self._referenced(entry, reference, shown, absent)
-            self._warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
+            self.files[shown] = self.referenced(entry, reference, shown, absent)
+            self.warn(f"{shown} is named here, but {why}", entry.source_file, entry.line_number)
         return shown
 
-    def _referenced(self, entry: Entry, reference: Reference, shown: str, absent: str | None) -> File:
+    def referenced(self, entry: Entry, reference: Reference, shown: str, absent: str | None) -> File:
         rank = rank_of_kind(reference.kind, self.sources)
         return File(shown, reference.kind, rank, given=False, absent=absent, named_at=entry)
 
-    def _open(self, path: Path, shown: str) -> tuple[TextFile | None, bool]:
-        """A file, and whether it is blank; None, with the reason recorded, if it cannot be had."""
+    def open(self, path: Path, shown: str) -> bool | None:
+        """Open a file; whether it is blank, or None, with the reason recorded, where it cannot be had."""
         text = self.texts[shown] = self.inputs.open(self.scope, path)
         try:
             blank = text.is_blank()
         except InputError as error:
-            self._unreadable(shown, error)
-            return None, False
+            self.unreadable(shown, error)
+            return None
         if blank:
-            self._record(text, shown)
-        return text, blank
+            self.record(text, shown)
+        return blank
 
-    def _unreadable(self, shown: str, error: InputError) -> None:
-        self._trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
+    def unreadable(self, shown: str, error: InputError) -> None:
+        self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
 
-    def _record(self, text: TextFile, shown: str) -> None:
+    def record(self, text: TextFile, shown: str) -> None:
         """What the pass that came to the end of a file has shown."""
         facts = text.facts
         if facts is not None:
             self.read.append(InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines))
             if facts.note:
-                self._warn(facts.note, shown)
+                self.warn(facts.note, shown)
 
-    def _trouble(self, source: str | None, message: str, line: int | None = None) -> None:
+    def trouble(self, source: str | None, message: str, line: int | None = None) -> None:
         self.errors.append(Trouble(source_file=source, line_number=line, message=message))
 
-    def _warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
+    def warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
         self.warnings.append(Warned(source_file=source, line_number=line, message=message))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Mapping
 
@@ -18,6 +19,17 @@ _COUNTED = {
     Operator.GT: "more than",
     Operator.GE: "at least",
 }
+_UNMET = {
+    Operator.EQUALS: "not",
+    Operator.NOT_EQUALS: "which is excluded:",
+    Operator.IN: "not one of",
+    Operator.MATCHES: "which does not match",
+    Operator.LT: "not less than",
+    Operator.LE: "not at most",
+    Operator.GT: "not greater than",
+    Operator.GE: "not at least",
+}
+_SIGNS = {Operator.LT: operator.lt, Operator.LE: operator.le, Operator.GT: operator.gt, Operator.GE: operator.ge}
 
 
 def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
@@ -87,17 +99,7 @@ def _unmet(condition: Condition, value: Json) -> str | None:
         return f"{name} is empty"
     if condition.op is Operator.EXISTS or _holds(condition.op, value, wanted):
         return None
-    words = {
-        Operator.EQUALS: "not",
-        Operator.NOT_EQUALS: "which is excluded:",
-        Operator.IN: "not one of",
-        Operator.MATCHES: "which does not match",
-        Operator.LT: "not less than",
-        Operator.LE: "not at most",
-        Operator.GT: "not greater than",
-        Operator.GE: "not at least",
-    }[condition.op]
-    return f"{name} is {show(value)}, {words} {show(wanted)}"
+    return f"{name} is {show(value)}, {_UNMET[condition.op]} {show(wanted)}"
 
 
 def _holds(op: Operator, value: Json, wanted: Json) -> bool:
@@ -110,9 +112,7 @@ def _holds(op: Operator, value: Json, wanted: Json) -> bool:
     if op is Operator.MATCHES:
         return re.search(str(wanted).removeprefix(REGEX), value if isinstance(value, str) else show(value)) is not None
     left, right = _number(value), _number(wanted)
-    if left is None or right is None:
-        return False
-    return {Operator.LT: left < right, Operator.LE: left <= right, Operator.GT: left > right}.get(op, left >= right)
+    return left is not None and right is not None and bool(_SIGNS[op](left, right))
 
 
 def _same(one: Json, other: Json) -> bool:

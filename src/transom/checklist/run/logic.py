@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, FailFast, StrictBool, StringConstraints, TypeAdapter, ValidationError
 
@@ -14,6 +13,10 @@ from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.errors import AtomFailed
 
 _BATCH = 5_000
+_STANDARD: Final[Mapping[str, Callable[..., Any]]] = {
+    "validate_logic": validate_logic,
+    "check_existence": check_existence,
+}
 
 # Appended to a checker's own atoms, so that a report with ten thousand entries takes a few calls and not as many.
 BATCH_SOURCE = """
@@ -35,67 +38,44 @@ class Answer(BaseModel):
 
 
 _ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
+Comparison: TypeAlias = tuple[Entry, str]
+"""One question to atom B: an entry and a pattern."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One question to atom B."""
+class Logic:
+    """Atoms B and C: a checker's own in the sandbox, behind `BATCH_SOURCE`, else the standard ones in this process."""
 
-    entry: Entry
-    pattern: str
-
-
-class Logic(Protocol):
-    """Atoms B and C."""
-
-    async def match(self, questions: Sequence[Comparison]) -> list[Answer]: ...
-
-    async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]: ...
-
-
-class StandardLogic:
-    """The audited atoms. They are ours, so they run in this process."""
-
-    async def match(self, questions: Sequence[Comparison]) -> list[Answer]:
-        return [_read(validate_logic(q.entry.value, q.pattern, q.entry.parsed_fields)) for q in questions]
-
-    async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
-        # The standard C looks at nothing but the length.
-        return [_read(check_existence([{"value": entry.value} for entry in group])) for group in groups]
-
-
-class OwnLogic:
-    """A checker's own atoms, in the sandbox, behind `BATCH_SOURCE`."""
-
-    def __init__(self, worker: AtomWorker) -> None:
+    def __init__(self, worker: AtomWorker | None = None) -> None:
         self._worker = worker
 
     async def match(self, questions: Sequence[Comparison]) -> list[Answer]:
-        return await self._ask(
-            "validate_logic",
-            [{"text": q.entry.value, "pattern": q.pattern, "parsed_fields": q.entry.parsed_fields} for q in questions],
-        )
+        """Atom B: whether each entry's value fits its pattern.
+
+        Raises:
+            AtomFailed: an own atom failed, or answered something else.
+        """
+        calls = [{"text": one.value, "pattern": text, "parsed_fields": one.parsed_fields} for one, text in questions]
+        return await self._ask("validate_logic", calls)
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
-        return await self._ask(
-            "check_existence", [{"items": [entry.model_dump(mode="json") for entry in group]} for group in groups]
-        )
+        """Atom C: whether each group has what it should; raises as `match` does."""
+        if self._worker is None:  # the standard one looks at nothing but the length
+            return await self._ask("check_existence", [{"items": [{}] * len(group)} for group in groups])
+        calls = [{"items": [entry.model_dump(mode="json") for entry in group]} for group in groups]
+        return await self._ask("check_existence", calls)
 
-    async def _ask(self, function: str, calls: Sequence[object]) -> list[Answer]:
+    async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
+        if self._worker is None:
+            return [Answer.model_validate(_STANDARD[function](**call)) for call in calls]
         answers: list[Answer] = []
         for start in range(0, len(calls), _BATCH):
-            batch = list(calls[start : start + _BATCH])
+            batch = calls[start : start + _BATCH]
             raw = await self._worker.call("transom_batch", {"function": function, "calls": batch})
             try:
                 answers += _ANSWERS.validate_python(raw)
             except ValidationError as error:
-                raise AtomFailed(
-                    f"{function} answered something else than is_match and reason", kind="schema", where="atoms.py"
-                ) from error
+                what = f"{function} answered something else than is_match and reason"
+                raise AtomFailed(what, kind="schema", where="atoms.py") from error
         if len(answers) != len(calls):
             raise AtomFailed(f"{function} left questions unanswered", kind="schema", where="atoms.py")
         return answers
-
-
-def _read(answer: dict[str, object]) -> Answer:
-    return Answer.model_validate(answer)

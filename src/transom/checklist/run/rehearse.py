@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import field_of, show
-from transom.checklist.run.runner import AtomRunner, AtomWorker
+from transom.checklist.run.runner import AtomRunner
 from transom.errors import AtomFailed, RegexFailed
 
 SECONDS = 3.0
@@ -34,8 +34,7 @@ def try_regex(expression, how, texts):
 """
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(NamedTuple):
     """An expression, how it is used (`search`, `match`, `lines` for a search in each line), and on what, in batches."""
 
     expression: str
@@ -55,37 +54,33 @@ async def rehearse(
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
-        for trial in trials:
-            for texts in trial.batches:
-                await _try(worker, trial, texts)
-
-
-async def _try(worker: AtomWorker, trial: Trial, texts: tuple[str, ...]) -> None:
-    asked = {"expression": trial.expression, "how": trial.how, "texts": list(texts)}
-    trying = asyncio.ensure_future(worker.call("try_regex", asked))
-    try:
-        await _in_time(trying)
-    except (TimeoutError, AtomFailed) as error:
-        why = f"finds no end within {SECONDS:g} s" if isinstance(error, TimeoutError) else f"fails: {error.what}"
-        raise RegexFailed(
-            f"the regular expression '{REGEX}{trial.expression}' {why}",
-            hint="write it without repetitions inside of repetitions",
-        ) from error
-    finally:
-        trying.cancel()
-        await asyncio.wait([trying])
+        for expression, how, batches in trials:
+            for texts in batches:
+                asked = {"expression": expression, "how": how, "texts": list(texts)}
+                try:
+                    await _in_time(asyncio.ensure_future(worker.call("try_regex", asked)))
+                except (TimeoutError, AtomFailed) as error:
+                    why = (
+                        f"fails: {error.what}"
+                        if isinstance(error, AtomFailed)
+                        else f"finds no end within {SECONDS:g} s"
+                    )
+                    what = f"the regular expression '{REGEX}{expression}' {why}"
+                    raise RegexFailed(what, hint="write it without repetitions inside of repetitions") from error
 
 
 async def _in_time(trying: asyncio.Future[object]) -> None:
     """Wait for an answer; while this process itself is busy, as with other items, nobody can say that it is late."""
-    while True:
-        spent = time.process_time()
-        done, _ = await asyncio.wait([trying], timeout=SECONDS)
-        if done:
-            trying.result()
-            return
-        if time.process_time() - spent < SECONDS / 2:
-            raise TimeoutError
+    try:
+        while not trying.done():
+            spent = time.process_time()
+            await asyncio.wait([trying], timeout=SECONDS)
+            if not trying.done() and time.process_time() - spent < SECONDS / 2:
+                raise TimeoutError
+        trying.result()
+    finally:
+        trying.cancel()
+        await asyncio.wait([trying])
 
 
 def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:

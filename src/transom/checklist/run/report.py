@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, Protocol, TypeVar
 
-from transom.checklist.run.verdict import CheckedItem, Verdict, Verdicts, Violation, WaivedItem
+from transom.checklist.atoms import TYPE_NAMES
+from transom.checklist.run.verdict import CheckedItem, Doubt, InputRead, Verdict, Verdicts, Violation, WaivedItem
+
+E = TypeVar("E")
 
 Tone = Literal["pass", "fail", "error", "warn", "dim"]
 Style = Callable[[Tone, str], str]
@@ -24,7 +27,6 @@ _TONES: dict[str, Tone] = {
     "NEEDS_MODEL": "warn",
     "NEEDS_REVIEW": "warn",
 }
-_TYPES = {1: "boolean check", 2: "value check", 3: "value check with waivers", 4: "boolean check with waivers"}
 
 
 def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
@@ -47,41 +49,41 @@ def summary(verdicts: Verdicts, style: Style = plain) -> str:
     """How many there are of each status, in one line."""
     counts = verdicts.summary.model_dump()
     told = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
-    return f"{len(verdicts.checks)} checks: {told}"
+    many = len(verdicts.checks)
+    return f"{many} check{'' if many == 1 else 's'}: {told}"
 
 
 def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
+    def warned(text: str) -> list[str]:
+        return [style("warn", f"  {text}")]
+
     yield _headline(verdict, style)
     for trouble in verdict.errors:
-        yield style("error", f"  error: {_place(trouble.source_file, trouble.line_number)}{_short(trouble.message)}")
+        yield style("error", f"  error: {at(trouble)}{_short(trouble.message)}")
     for words in verdict.needs_model:
         yield style("warn", f'  not understood: "{_short(words.text)}" in {words.where}')
     if verdict.needs_model:
         yield f"  {NEXT_WORDS}"
-    if verdict.doubted:
-        yield f"\nDoubted by the gates of its build ({len(verdict.doubted)})"
-        for doubt in verdict.doubted[:SHOWN]:
-            yield style("warn", f"  {doubt.gate}: {_short(doubt.message)}")
-        yield from _more(len(verdict.doubted))
-        yield f"  {NEXT_DOUBTED}"
-    by_word = verdict.entries
-    for word in ("violations", "missing", "not wanted"):
+    yield from _section("doubted by the gates of its build", verdict.doubted, lambda one: warned(_doubt(one)))
+    yield from [f"  {NEXT_DOUBTED}"] if verdict.doubted else []
+    by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
+    for word in ("violations", "missing", "not wanted", "known"):
         yield from _section(word, by_word[word], lambda one: _violation(one, style))
-    yield from _section("known", verdict.known_items, lambda one: _violation(one, style))
     yield from _section("waived", verdict.waived, lambda one: _waived(one, style))
     if verdict.waiver_comments:
         yield "\nGlobal waiver"
         for comment in verdict.waiver_comments:
             yield f"  {comment.text}" + (f" ({comment.reason})" if comment.reason else "")
-    if verdict.unused_waivers:
-        yield f"\nUnused waivers ({len(verdict.unused_waivers)})"
-        for unused in verdict.unused_waivers[:SHOWN]:
-            yield style("warn", f"  {unused.pattern}: {unused.why}")
-        yield from _more(len(verdict.unused_waivers))
-    lines = {file.path: file.lines for file in verdict.inputs}
+    yield from _section("unused waivers", verdict.unused_waivers, lambda one: warned(f"{one.pattern}: {one.why}"))
     for word in ("holds", "found"):
         yield from _section(word, by_word[word], lambda one: _found(one, lines, style))
-    yield from _footer(verdict, style)
+    yield from _section("warnings", verdict.warnings, lambda one: warned(f"{at(one)}{_short(one.message)}"))
+    if verdict.config_differences:
+        yield "\nTaken from the item (the checker was built with other values)"
+        for one in verdict.config_differences:
+            yield f"  {one.key}: {_short(one.item)}, checker {_short(one.checker)}"
+    yield from _section("inputs", verdict.inputs, lambda one: [style("dim", f"  {_read(one)}")])
+    yield from ("", *(style("dim", line) for line in _provenance(verdict)))
 
 
 def headline(verdict: Verdict, style: Style = plain) -> tuple[str, str]:
@@ -102,23 +104,21 @@ def headline(verdict: Verdict, style: Style = plain) -> tuple[str, str]:
 
 def _headline(verdict: Verdict, style: Style) -> str:
     status, tail = headline(verdict, style)
-    kind = f"  (type {verdict.checker_type}, {_TYPES[verdict.checker_type]})" if verdict.checker_type else ""
+    kind = (
+        f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})" if verdict.checker_type else ""
+    )
     if verdict.checker_type is None and verdict.status != "ERROR":
         return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
     return f"{status}  {verdict.item_id}  {tail or '0 found'}{kind}"
 
 
-def _section(title: str, entries: Sequence[object], show: Callable[..., Iterator[str]]) -> Iterator[str]:
+def _section(title: str, entries: Sequence[E], show: Callable[[E], Iterable[str]]) -> Iterator[str]:
     if entries:
         yield f"\n{title.capitalize()} ({len(entries)})"
         for entry in entries[:SHOWN]:
             yield from show(entry)
-        yield from _more(len(entries))
-
-
-def _more(count: int) -> Iterator[str]:
-    if count > SHOWN:
-        yield f"  … and {count - SHOWN} more (--format json lists all)"
+    if len(entries) > SHOWN:
+        yield f"  … and {len(entries) - SHOWN} more (--format json lists all)"
 
 
 def _title(one: CheckedItem) -> str:
@@ -126,20 +126,20 @@ def _title(one: CheckedItem) -> str:
     return f"{one.id} {one.name}{value}"
 
 
-def _violation(one: Violation, style: Style) -> Iterator[str]:
-    yield f"  {_place(one.source_file, one.line_number)}{_title(one)}"
+def _violation(one: CheckedItem, style: Style) -> Iterator[str]:
+    yield f"  {at(one)}{_title(one)}"
     yield f"      {_short(one.reason)}"
     yield from _decided_by(one, style)
-    near = one.nearest
+    near = one.nearest if isinstance(one, Violation) else None
     if near is None or (near.source_file, near.line_number) == (one.source_file, one.line_number):
         return
-    yield style("dim", f"      nearest: {_place(near.source_file or None, near.line_number)}{_short(near.content)}")
+    yield style("dim", f"      nearest: {at(near)}{_short(near.content)}")
     if near.why_not != one.reason:
         yield style("dim", f"      why not: {_short(near.why_not)}")
 
 
 def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
-    yield f"  {_place(one.source_file, one.line_number)}{_title(one)}"
+    yield f"  {at(one)}{_title(one)}"
     use = one.waiver
     because = f", because: {use.reason}" if use.reason else ", no reason given"
     until = f", until {use.expires}" if use.expires else ""
@@ -150,7 +150,7 @@ def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
 
 
 def _found(one: CheckedItem, lines: Mapping[str, int], style: Style) -> Iterator[str]:
-    yield style("dim", f"  {_place(one.source_file, one.line_number)}{_title(one)}")
+    yield style("dim", f"  {at(one)}{_title(one)}")
     if one.mode == "forbid" and one.line_number is None and (count := lines.get(one.source_file or "")):
         yield style("dim", f"      none in its {count} line{'' if count == 1 else 's'}")
     yield from _decided_by(one, style)
@@ -159,35 +159,23 @@ def _found(one: CheckedItem, lines: Mapping[str, int], style: Style) -> Iterator
 def _decided_by(one: CheckedItem, style: Style) -> Iterator[str]:
     """The places of all entries that decided, where they were several."""
     if one.decided_by:
-        places = [_place(place.source_file, place.line_number).removesuffix(": ") for place in one.decided_by[:SHOWN]]
+        places = [at(place).removesuffix(": ") for place in one.decided_by[:SHOWN]]
         more = f" and {len(one.decided_by) - SHOWN} more" if len(one.decided_by) > SHOWN else ""
         yield style("dim", f"      decided by {', '.join(places)}{more}")
 
 
-def _footer(verdict: Verdict, style: Style) -> Iterator[str]:
-    if verdict.warnings:
-        yield f"\nWarnings ({len(verdict.warnings)})"
-        for warned in verdict.warnings[:SHOWN]:
-            yield style("warn", f"  {_place(warned.source_file, warned.line_number)}{_short(warned.message)}")
-        yield from _more(len(verdict.warnings))
-    if verdict.config_differences:
-        yield "\nTaken from the item (the checker was built with other values)"
-        for one in verdict.config_differences:
-            yield f"  {one.key}: {_short(one.item)}, checker {_short(one.checker)}"
-    if verdict.inputs:
-        yield f"\nInputs ({len(verdict.inputs)})"
-        for file in verdict.inputs[:SHOWN]:
-            yield style("dim", f"  {file.path}  {file.lines} lines, {file.bytes} bytes, sha256 {file.sha256[:12]}")
-        yield from _more(len(verdict.inputs))
-    yield ""
-    yield style("dim", _provenance(verdict))
-    for meaning in _meanings(verdict):
-        yield style("dim", meaning)
+def _doubt(one: Doubt) -> str:
+    return f"{one.gate}: {_short(one.message)}"
 
 
-def _provenance(verdict: Verdict) -> str:
-    made = verdict.made_by
-    parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {verdict.sandbox_level or 'none'}"]
+def _read(one: InputRead) -> str:
+    return f"{one.path}  {one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}"
+
+
+def _provenance(verdict: Verdict) -> Iterator[str]:
+    """What stands behind the verdict, in one line, and what its words mean."""
+    made, level = verdict.made_by, verdict.sandbox_level
+    parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
     if made.checker_sha256:
         parts.append(f"checker {made.checker_sha256[:12]}")
     if made.provider:
@@ -198,23 +186,26 @@ def _provenance(verdict: Verdict) -> str:
     parts.append(f"approved by {made.approved_by}" if made.approved_by else "not approved")
     if verdict.run_id:
         parts.append(f"run {verdict.run_id}")
-    return " · ".join(parts)
-
-
-def _meanings(verdict: Verdict) -> Iterator[str]:
-    """What the words of the line above mean."""
-    level, score = verdict.sandbox_level, verdict.made_by.mutation_score
+    yield " · ".join(parts)
     if level in ("L1", "L2", "L3"):
         yield f"  sandbox {level}: the checker's code ran without files, network and other processes"
-    if score is not None:
+    if made.mutation_score is not None:
         yield "  mutation score: of the altered lines of evidence that it was tried on, the share that it noticed"
 
 
-def _place(source: str | None, line: int | None) -> str:
-    if source is None:
-        return ""
-    source = _short(source)
-    return f"{source}:{line}: " if line is not None else f"{source}: "
+class Placed(Protocol):
+    """What stands somewhere."""
+
+    @property
+    def source_file(self) -> str | None: ...
+    @property
+    def line_number(self) -> int | None: ...
+
+
+def at(one: Placed) -> str:
+    """`FILE:LINE: `, as far as that is known."""
+    line = "" if one.line_number is None else f"{one.line_number}: "
+    return f"{_short(one.source_file)}:{line or ' '}" if one.source_file else ""
 
 
 def _short(text: str) -> str:

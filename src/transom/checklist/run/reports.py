@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.canonical import pretty_json
-from transom.checklist.run.report import headline, text_report, text_reports
+from transom.checklist.run.report import at, headline, text_report, text_reports
 from transom.checklist.run.verdict import CheckedItem, Trouble, Verdict, Verdicts, Violation, WaivedItem, Warned
 from transom.formats.csv_report import csv_report
 from transom.formats.html_report import Entry, Line, Page, Part, Section, Table, Tone, context_lines, html_report
@@ -33,20 +33,8 @@ _KINDS: dict[str, Tone] = {
     "found": "good",
 }
 _HEAD = (
-    "item",
-    "status",
-    "kind",
-    "id",
-    "name",
-    "value",
-    "file",
-    "line",
-    "reason",
-    "waiver",
-    "because",
-    "owner",
-    "expires",
-)
+    "item", "status", "kind", "id", "name", "value", "file", "line", "reason", "waiver", "because", "owner", "expires",
+)  # fmt: skip
 
 
 def report(kind: str, document: Verdict | Verdicts, folders: Folders = ()) -> bytes:
@@ -104,7 +92,7 @@ def _sarif(document: Verdict | Verdicts, _: Folders) -> bytes:
         for result, text in _sarif_results(verdict):
             rules.setdefault(result.rule, SarifRule(result.rule, text))
             results.append(result)
-    errors = [f"{one.item_id}: {_at(row.source_file)}{row.message}" for one in checks for row in one.errors]
+    errors = [f"{one.item_id}: {at(row)}{row.message}" for one in checks for row in one.errors]
     return sarif_report(__version__, list(rules.values()), results, errors)
 
 
@@ -127,24 +115,26 @@ def _sarif_results(verdict: Verdict) -> Iterator[tuple[SarifResult, str]]:
 
 
 def _csv(document: Verdict | Verdicts, _: Folders) -> bytes:
-    return csv_report(_HEAD, (row for verdict in _checks(document) for row in _rows(verdict)))
+    rows = (row for verdict in _checks(document) for row in _rows(verdict))
+    return csv_report(_HEAD, ([row.get(name) for name in _HEAD] for row in rows))
 
 
-def _rows(verdict: Verdict) -> Iterator[Sequence[object]]:
+def _rows(verdict: Verdict) -> Iterator[dict[str, object]]:
     """A row an entry, or one without an entry, so that no item is lost."""
-    head, empty = (verdict.item_id, verdict.counted_as), True
+    rows: list[dict[str, object]] = []
     for kind, entries in verdict.entries.items():
         for one in entries:
-            use = one.waiver if isinstance(one, WaivedItem) else None
-            waiver = (use.pattern, use.reason, use.owner, use.expires) if use else (None,) * 4
-            empty = False
-            yield (*head, kind, one.id, one.name, one.value, one.source_file, one.line_number, one.reason, *waiver)
+            rows.append({"kind": kind, "id": one.id, "name": one.name, "value": one.value, "reason": one.reason})
+            rows[-1] |= {"file": one.source_file, "line": one.line_number}
+            if isinstance(one, WaivedItem):
+                use = one.waiver
+                told = {"waiver": use.pattern, "because": use.reason, "owner": use.owner, "expires": use.expires}
+                rows[-1] |= told
     for row in verdict.errors:
-        empty = False
-        yield (*head, "error", None, None, None, row.source_file, row.line_number, row.message, *(None,) * 4)
-    if empty:
-        words = "; ".join(f"not understood: {one.text}" for one in verdict.needs_model)
-        yield (*head, *(None,) * 6, words, *(None,) * 4)
+        rows.append({"kind": "error", "file": row.source_file, "line": row.line_number, "reason": row.message})
+    words = [f"not understood: {one.text}" for one in verdict.needs_model] or [one.message for one in verdict.warnings]
+    for made in rows or [{"reason": "; ".join(words)}]:
+        yield {"item": verdict.item_id, "status": verdict.counted_as, **made}
 
 
 def _html(document: Verdict | Verdicts, folders: Folders) -> bytes:
@@ -156,12 +146,14 @@ def _html(document: Verdict | Verdicts, folders: Folders) -> bytes:
 
 def _part(verdict: Verdict, folders: Folders) -> Part:
     context = _context(verdict, folders)
-    sections = (
-        [Section(f"Errors ({len(verdict.errors)})", entries=_notes("bad", verdict.errors))] if verdict.errors else []
+    errors, doubts = (
+        _notes("bad", verdict.errors),
+        tuple(Entry(one.message, "warn", one.gate) for one in verdict.doubted),
     )
-    if verdict.needs_model:
-        words = tuple(Entry(f"not understood: {one.text}", "warn", one.where) for one in verdict.needs_model)
-        sections.append(Section("Waits for a model or a person", entries=words))
+    first = (("Errors", errors), ("Doubted", doubts))
+    sections = [Section(f"{title} ({len(rows)})", entries=rows) for title, rows in first if rows]
+    words = tuple(Entry(f"not understood: {one.text}", "warn", one.where) for one in verdict.needs_model)
+    sections += [Section("Waits for a model or a person", entries=words)] if words else []
     for kind, there in verdict.entries.items():
         if there:
             shown = tuple(_entry(one, _KINDS[kind], context) for one in there[:SHOWN])
@@ -172,8 +164,8 @@ def _part(verdict: Verdict, folders: Folders) -> Part:
     notes = (("Unused waivers", unused), ("Warnings", _notes("warn", verdict.warnings)))
     sections += [Section(f"{title} ({len(rows)})", entries=rows) for title, rows in notes if rows]
     if verdict.inputs:
-        rows = tuple((one.path, str(one.lines), str(one.bytes), one.sha256) for one in verdict.inputs)
-        sections.append(Section("Read", table=Table(("file", "lines", "bytes", "sha256"), rows), closed=True))
+        read = tuple((one.path, str(one.lines), str(one.bytes), one.sha256) for one in verdict.inputs)
+        sections.append(Section("Read", table=Table(("file", "lines", "bytes", "sha256"), read), closed=True))
     whole = text_report(verdict).rstrip("\n").split("\n")
     made = Section("How it was made", whole[-1], closed=True)
     return Part(
@@ -182,7 +174,7 @@ def _part(verdict: Verdict, folders: Folders) -> Part:
 
 
 def _entry(one: CheckedItem, tone: Tone, context: Mapping[tuple[str, int], tuple[Line, ...]]) -> Entry:
-    place = _at(one.source_file, one.line_number).removesuffix(": ")
+    place = at(one).removesuffix(": ")
     lines = context.get((one.source_file or "", one.line_number or 0), ())
     first = one.matched_content.strip().partition("\n")[0]
     if not any(line.marked and first in line.text for line in lines):  # the file is gone, or another one by now
@@ -194,12 +186,12 @@ def _entry(one: CheckedItem, tone: Tone, context: Mapping[tuple[str, int], tuple
         facts = [(name, value) for name, value in told if value]
     elif isinstance(one, Violation) and one.nearest and one.nearest.source_file:
         near = one.nearest
-        facts = [("nearest", f"{_at(near.source_file, near.line_number)}{near.content}"), ("why not", near.why_not)]
+        facts = [("nearest", f"{at(near)}{near.content}"), ("why not", near.why_not)]
     return Entry(_title(one), tone, place, one.reason, tuple(facts), lines)
 
 
 def _notes(tone: Tone, rows: Sequence[Trouble | Warned]) -> tuple[Entry, ...]:
-    return tuple(Entry(row.message, tone, _at(row.source_file, row.line_number).removesuffix(": ")) for row in rows)
+    return tuple(Entry(row.message, tone, at(row).removesuffix(": ")) for row in rows)
 
 
 def _context(verdict: Verdict, folders: Folders) -> dict[tuple[str, int], tuple[Line, ...]]:
@@ -219,10 +211,6 @@ def _context(verdict: Verdict, folders: Folders) -> dict[tuple[str, int], tuple[
 
 def _title(one: CheckedItem) -> str:
     return f"{one.id} {one.name}" + (f": {one.value}" if one.value else "")
-
-
-def _at(source: str | None, line: int | None = None) -> str:
-    return "" if source is None else f"{source}: " if line is None else f"{source}:{line}: "
 
 
 REPORTS: Mapping[str, Callable[[Verdict | Verdicts, Folders], bytes]] = {

@@ -9,6 +9,7 @@ from typing import Literal
 from transom.checklist.atoms import Entry, ValidationItem
 from transom.checklist.run.files import RANKS, Evidence, File, reference_of
 from transom.checklist.run.judge import field_of, has_field, is_empty
+from transom.checklist.run.verdict import AnsweredBy, Warned
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,40 @@ def silent(items: Iterable[ValidationItem], evidence: Evidence) -> list[tuple[Fi
         if file.given and file.shown not in names
         if file.kind in {evidence.by_name[name].kind for name in names if evidence.by_name[name].given}
     ]
+
+
+def answered_by(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[AnsweredBy, ...]:
+    """Of each item which files answered it, with the rank of their answers."""
+    seen: dict[tuple[str, str], AnsweredBy] = {}
+    for item in items:
+        for subject in subjects(item, evidence):
+            for entry in subject.answers if item.quantifier == "per_file" else subject.entries:
+                answer = AnsweredBy(item=item.id, answered_by=evidence.rank(entry), source_file=entry.source_file)
+                seen.setdefault((item.id, entry.source_file), answer)
+    return tuple(seen.values())
+
+
+def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Warned, ...]:
+    """Where files say other things of one subject, and which of them counts."""
+    found: dict[str, Warned] = {}
+    for item in items:
+        if item.quantifier != "per_file":
+            continue  # entries that are judged one by one do not contradict each other
+        for subject in subjects(item, evidence):
+            for entry in subject.overruled:
+                counted = subject.answers[0]
+                message = (
+                    f"{entry.source_file}:{entry.line_number} says {_words(item, entry)} of {subject.name}, "
+                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)}; the latter counts"
+                )
+                at = {"source_file": entry.source_file, "line_number": entry.line_number}
+                found.setdefault(message, Warned(**at, message=message))
+    return tuple(found.values())
+
+
+def _words(item: ValidationItem, entry: Entry) -> str:
+    names = dict.fromkeys([item.select, *item.required])
+    return ", ".join(f"{name} {field_of(entry.parsed_fields, name)!r}" for name in names)
 
 
 def _expected(item: ValidationItem, evidence: Evidence, groups: Iterable[str]) -> list[File]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
+from transom.checklist.results import WordsRow
 
 Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
@@ -122,13 +124,6 @@ class Warned(Shape):
     message: str
 
 
-class NotUnderstoodWords(Shape):
-    """Words that the embedded rules could not read."""
-
-    text: str
-    where: str
-
-
 class Compared(Shape):
     """How a verdict compares with an earlier one of its item: findings that are new, known, and gone since."""
 
@@ -216,7 +211,7 @@ class Verdict(Shape):
     unused_waivers: tuple[UnusedWaiver, ...] = ()
     errors: tuple[Trouble, ...] = ()
     warnings: tuple[Warned, ...] = ()
-    needs_model: tuple[NotUnderstoodWords, ...] = ()
+    needs_model: tuple[WordsRow, ...] = ()
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     sources: tuple[AnsweredBy, ...] = ()
     config_differences: tuple[ConfigDifference, ...] = ()
@@ -253,6 +248,22 @@ class Verdict(Shape):
     def counted_as(self) -> Status:
         """The status; a doubted answer counts as none."""
         return "NEEDS_REVIEW" if self.doubted and self.status in ("PASS", "FAIL") else self.status
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was judged on the way to a verdict; with `errors` nothing follows from it."""
+
+    found: tuple[CheckedItem, ...] = ()
+    missing: tuple[Violation, ...] = ()
+    extra: tuple[Violation, ...] = ()
+    waived: tuple[WaivedItem, ...] = ()
+    comments: tuple[WaiverComment, ...] = ()
+    unused: tuple[UnusedWaiver, ...] = ()
+    errors: tuple[Trouble, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    sources: tuple[AnsweredBy, ...] = ()
+    read: tuple[InputRead, ...] = ()
 
 
 def _is_found(one: CheckedItem) -> bool:
@@ -303,11 +314,6 @@ def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str) -
         for entry in verdict.waived
     )
     return verdict.model_copy(update={"run_id": run_id, "seconds": round(seconds, 3), "waived": waived})
-
-
-def to_json(document: Verdict | Verdicts) -> str:
-    """The printed form, as one JSON document with a final newline."""
-    return pretty_json(document)
 
 
 def artifact_bytes(verdict: Verdict) -> bytes:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem, Waiver, Waivers
 from transom.checklist.patterns import REGEX
-from transom.checklist.run.evaluate import Outcome
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.verdict import (
     CheckedItem,
+    Outcome,
     UnusedWaiver,
     Violation,
     WaivedItem,
@@ -36,25 +36,7 @@ _AFTER = r"(?![\w\-/\\\[\]$]|\.\w)"
 _FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
-@dataclass(frozen=True)
-class Waived:
-    """An outcome after waivers."""
-
-    missing: tuple[Violation, ...] = ()
-    extra: tuple[Violation, ...] = ()
-    waived: tuple[WaivedItem, ...] = ()
-    comments: tuple[WaiverComment, ...] = ()
-    unused: tuple[UnusedWaiver, ...] = ()
-    warnings: tuple[Warned, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Hit:
-    kind: Kind
-    text: str
-
-
-def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str) -> Waived:
+def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str) -> Outcome:
     """Move what is waived.
 
     Args:
@@ -62,46 +44,50 @@ def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evi
         as_of: ISO date; a waiver applies through the day on which it expires.
     """
     if waivers.value is None:
-        return Waived(missing=outcome.missing, extra=outcome.extra)
+        return outcome
     if waivers.value == 0:
         return _waive_all(outcome, waivers.waive_items, as_of)
-    return _Selective(outcome, waivers.waive_items, config, evidence, as_of).apply()
+    selective = _Selective(outcome, waivers.waive_items, config, evidence, as_of)
+    moved = _move(outcome, "[WAIVER]", selective.use)
+    return replace(moved, unused=tuple(selective.unused()))
 
 
 def _expired(waiver: Waiver, as_of: str) -> bool:
     return waiver.expires is not None and waiver.expires < as_of
 
 
-def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Waived:
+def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outcome:
     listed = tuple(WaiverComment(text=comment.pattern, reason=comment.reason) for comment in comments)
+    outcome = replace(outcome, comments=listed)
     if comments and all(_expired(comment, as_of) for comment in comments):
         latest = max(comment.expires or "" for comment in comments)
-        message = f"the global waiver expired {latest} and does not apply"
-        return Waived(outcome.missing, outcome.extra, comments=listed, warnings=(Warned(message=message),))
+        warned = Warned(message=f"the global waiver expired {latest} and does not apply")
+        return replace(outcome, warnings=(*outcome.warnings, warned))
     first = comments[0] if comments else None
-    reason = (first.reason or first.pattern) if first else None
-    owner, expires = (first.owner, first.expires) if first else (None, None)
+    why = {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires} if first else {}
 
-    def move(violation: Violation, origin: Literal["missing", "extra"]) -> WaivedItem:
-        use = WaiverUse(
-            pattern="*", match="global", matched_text=violation.value or violation.name, reason=reason, owner=owner,
-            expires=expires,
-        )  # fmt: skip
-        return _moved(violation, origin, "[WAIVED_AS_INFO]", use)
+    def use(one: Violation) -> WaiverUse:
+        return WaiverUse(pattern="*", match="global", matched_text=one.value or one.name, **why)
 
-    waived = [move(violation, "missing") for violation in outcome.missing]
-    waived += [move(violation, "extra") for violation in outcome.extra]
-    return Waived(waived=tuple(waived), comments=listed)
+    return _move(outcome, "[WAIVED_AS_INFO]", use)
 
 
-def _moved(
-    violation: Violation,
-    origin: Literal["missing", "extra"],
-    tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"],
-    use: WaiverUse,
-) -> WaivedItem:
-    fields = violation.model_dump(mode="python", exclude={"severity"})
-    return WaivedItem(**fields, origin=origin, tag=tag, waiver=use)
+def _move(
+    outcome: Outcome, tag: Literal["[WAIVED_AS_INFO]", "[WAIVER]"], use: Callable[[Violation], WaiverUse | None]
+) -> Outcome:
+    """The outcome with every violation among `waived` for which there is a waiver."""
+    waived: list[WaivedItem] = []
+
+    def left(violations: Sequence[Violation], origin: Literal["missing", "extra"]) -> tuple[Violation, ...]:
+        found = [(one, use(one)) for one in violations]
+        for one, waiver in found:
+            if waiver:
+                fields = one.model_dump(mode="python", exclude={"severity"})
+                waived.append(WaivedItem(**fields, origin=origin, tag=tag, waiver=waiver))
+        return tuple(one for one, waiver in found if not waiver)
+
+    missing, extra = left(outcome.missing, "missing"), left(outcome.extra, "extra")
+    return replace(outcome, missing=missing, extra=extra, waived=tuple(waived))
 
 
 class _Selective:
@@ -110,119 +96,83 @@ class _Selective:
     def __init__(
         self, outcome: Outcome, waivers: Sequence[Waiver], config: CheckerConfig, evidence: Evidence, as_of: str
     ) -> None:
-        self.outcome = outcome
-        self.waivers = waivers
+        self.outcome, self.waivers, self.evidence, self.as_of = outcome, waivers, evidence, as_of
         self.items = {item.id: item for item in config.items}
-        self.evidence = evidence
-        self.as_of = as_of
         self.keywords = config.keyword_waivers
-        self.used = [False] * len(waivers)
-        self.testers = [_tester(waiver.pattern) for waiver in waivers]
+        self.used: set[int] = set()
+        self.testers = {waiver.pattern: _tester(waiver.pattern) for waiver in waivers}
         self.stages: dict[str, bool] = {}
 
-    def apply(self) -> Waived:
-        missing, waived = self.split(self.outcome.missing, "missing")
-        extra, more = self.split(self.outcome.extra, "extra")
-        unused = [self.unused(index) for index, used in enumerate(self.used) if not used]
-        return Waived(tuple(missing), tuple(extra), (*waived, *more), unused=tuple(unused))
-
-    def split(
-        self, violations: Sequence[Violation], origin: Literal["missing", "extra"]
-    ) -> tuple[list[Violation], list[WaivedItem]]:
-        kept: list[Violation] = []
-        waived: list[WaivedItem] = []
-        for violation in violations:
-            first = self.first_waiver(violation)
-            if first is None:
-                kept.append(violation)
-                continue
-            waiver, hit = first
-            use = WaiverUse(
-                pattern=waiver.pattern, match=hit.kind, matched_text=hit.text, reason=waiver.reason,
-                owner=waiver.owner, expires=waiver.expires,
-            )  # fmt: skip
-            waived.append(_moved(violation, origin, "[WAIVER]", use))
-        return kept, waived
-
-    def first_waiver(self, violation: Violation) -> tuple[Waiver, _Hit] | None:
-        first: tuple[Waiver, _Hit] | None = None
-        for index, waiver in enumerate(self.waivers):
-            if _expired(waiver, self.as_of):
-                continue
-            hit = self.hit(index, violation)
-            if hit is not None:
-                self.used[index] = True
-                first = first or (waiver, hit)
+    def use(self, violation: Violation) -> WaiverUse | None:
+        """The first waiver that fits; all that fit count as used."""
+        first: WaiverUse | None = None
+        for index, one in enumerate(self.waivers):
+            hit = None if _expired(one, self.as_of) else self.hit(one.pattern, violation)
+            if hit:
+                self.used.add(index)
+                first = first or WaiverUse(
+                    pattern=one.pattern, match=hit[0], matched_text=hit[1], reason=one.reason, owner=one.owner,
+                    expires=one.expires,
+                )  # fmt: skip
         return first
 
-    def hit(self, index: int, entry: CheckedItem) -> _Hit | None:
-        for kind, fits in self.testers[index]:
-            for text in _texts(entry, self.items.get(entry.id)):
-                if fits(text):
-                    return _Hit(kind, text)
+    def hit(self, pattern: str, entry: CheckedItem) -> tuple[Kind, str] | None:
+        """How a waiver fits, and the text that it fits."""
         item = self.items.get(entry.id)
-        barred = not self.keywords or (item is not None and not item.waivable)
-        return None if barred else self.keyword_hit(self.waivers[index].pattern, entry)
-
-    def keyword_hit(self, pattern: str, entry: CheckedItem) -> _Hit | None:
-        if pattern.startswith(REGEX):
+        for kind, fits in self.testers[pattern]:
+            for text in _texts(entry, item):
+                if fits(text):
+                    return kind, text
+        if not self.keywords or (item is not None and not item.waivable):
             return None
+        keyword = self.keyword(pattern, entry)
+        return None if keyword is None else ("keyword", keyword)
+
+    def keyword(self, pattern: str, entry: CheckedItem) -> str | None:
+        """The text that a word of a waiver stands in: the entry's, the item's, or a keyword of the item."""
         item = self.items.get(entry.id)
         said = _name(entry, item) or entry.value
-        for word in _alternatives(pattern):
+        for word in () if pattern.startswith(REGEX) else _alternatives(pattern):
             if "*" in word or "?" in word:
                 continue
             if _has_word(word, said, fold=False):
-                return _Hit("keyword", said)
-            for text in (entry.id, entry.name):
-                if _has_word(word, text, fold=True):
-                    return _Hit("keyword", text)
-            keyword = self.scenario_keyword(word, item) if item else None
-            if keyword is not None:
-                return _Hit("keyword", keyword)
+                return said
+            texts = [text for text in (entry.id, entry.name) if _has_word(word, text, fold=True)]
+            texts += [one for one in (item.keywords if item else ()) if one.lower() == word.lower()]
+            if texts and (texts[0] in (entry.id, entry.name) or not self.is_unseen_stage(word, item)):
+                return texts[0]
         return None
 
-    def violations(self) -> Sequence[Violation]:
-        return (*self.outcome.missing, *self.outcome.extra)
-
-    def bars(self, pattern: str, entry: CheckedItem) -> bool:
-        """A keyword would fit, but Section 3 says that the item is not waivable."""
-        item = self.items.get(entry.id)
-        return self.keywords and item is not None and not item.waivable and self.keyword_hit(pattern, entry) is not None
-
-    def scenario_keyword(self, word: str, item: ValidationItem) -> str | None:
-        """The item's own keyword that a waiver names; a stage's only if a log shows the stage."""
-        keyword = next((one for one in item.keywords if one.lower() == word.lower()), None)
-        if keyword is None or (_is_stage(word, item) and not self.stage_shown(word)):
-            return None
-        return keyword
-
-    def stage_shown(self, word: str) -> bool:
+    def is_unseen_stage(self, word: str, item: ValidationItem | None) -> bool:
+        """Whether it names a stage of the item that no log shows."""
+        if item is None or word.lower() not in {stage.lower() for stage in item.stages}:
+            return False
         if word not in self.stages:
-            logs = [file for file in self.evidence.files if file.given]
-            self.stages[word] = any(_has_word(word, piece, fold=True) for log in logs for piece in log.pieces())
-        return self.stages[word]
+            pieces = (piece for file in self.evidence.files if file.given for piece in file.pieces())
+            self.stages[word] = any(_has_word(word, piece, fold=True) for piece in pieces)
+        return not self.stages[word]
 
-    def unused(self, index: int) -> UnusedWaiver:
-        waiver = self.waivers[index]
-        return UnusedWaiver(pattern=waiver.pattern, reason=waiver.reason, why=self.why_unused(index))
+    def unused(self) -> list[UnusedWaiver]:
+        """The waivers that no violation needed, and why."""
+        left = [one for index, one in enumerate(self.waivers) if index not in self.used]
+        return [UnusedWaiver(pattern=one.pattern, reason=one.reason, why=self.why_unused(one)) for one in left]
 
-    def why_unused(self, index: int) -> str:
-        waiver = self.waivers[index]
+    def why_unused(self, waiver: Waiver) -> str:
+        pattern = waiver.pattern
         if _expired(waiver, self.as_of):
             return f"expired {waiver.expires}"
-        stage = next((item for item in self.items.values() if _is_stage(waiver.pattern, item)), None)
-        if stage is not None and not self.stage_shown(waiver.pattern):
-            return f"no log shows the stage {waiver.pattern!r}"
-        barred = next((entry for entry in self.violations() if self.bars(waiver.pattern, entry)), None)
-        if barred is not None:
-            return f"{barred.id} {barred.name} is not to be waived by a keyword"
-        passed = next((entry for entry in self.outcome.found if self.hit(index, entry)), None)
+        if any(self.is_unseen_stage(pattern, item) for item in self.items.values()):
+            return f"no log shows the stage {pattern!r}"
+        for one in (*self.outcome.missing, *self.outcome.extra):
+            item = self.items.get(one.id)
+            if self.keywords and item and not item.waivable and self.keyword(pattern, one) is not None:
+                return f"{one.id} {one.name} is not to be waived by a keyword"
+        passed = next((one for one in self.outcome.found if self.hit(pattern, one)), None)
         if passed is not None:
             return f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
-        if _FILE_LIKE.search(waiver.pattern) and not waiver.pattern.startswith(REGEX):
+        if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):
             names = [text for file in self.evidence.files for text in (file.shown, _base(file.shown))]
-            if not any(fits(name) for _, fits in self.testers[index] for name in names):
+            if not any(fits(name) for _, fits in self.testers[pattern] for name in names):
                 return "file not there"
         return "no such text"
 
@@ -261,10 +211,6 @@ def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
 
 def _base(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
-
-
-def _is_stage(word: str, item: ValidationItem) -> bool:
-    return word.lower() in {stage.lower() for stage in item.stages}
 
 
 def _has_word(word: str, text: str, *, fold: bool) -> bool:

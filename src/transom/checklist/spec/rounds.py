@@ -11,6 +11,7 @@ from transom.agent import call
 from transom.canonical import digest
 from transom.checklist.item import Item
 from transom.checklist.roles import make_role
+from transom.checklist.spec.complexity import BEYOND, complexity_of
 from transom.checklist.spec.configuration import input_details, simplified
 from transom.checklist.spec.document import (
     parse_analysis,
@@ -32,7 +33,7 @@ from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
 from transom.formats.yaml_files import parse_yaml
 from transom.gates import Finding
-from transom.llm import Block, CallSettings, Tier, render
+from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
 
@@ -79,13 +80,14 @@ async def write_sections(
     run: Run,
     item: Item,
     sizes: Mapping[str, int],
-    settings: CallSettings | None = None,
+    settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
     """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
 
     Args:
         sizes: bytes of the input files that can be found, by the name as written.
+        settings: how a round's role asks, by the round's tag; the defaults where it has none.
         memory: of earlier items, which the first round sees.
 
     Raises:
@@ -101,16 +103,18 @@ async def write_sections(
     files = await run.stage("spec/inputs", details, item.text, out=text_file("input_files.yaml"))
     similar = await recall_similar(run, memory, item.item_id, item.description) if memory else ""
     given: dict[str, object] = {"config": simplified(item), "files": files, "similar": similar}
+    beyond = BEYOND[complexity_of(item.description)]
+    roles = {each.tag: make_role(each.role, (settings or {}).get(each.tag), beyond=beyond) for each in ROUNDS}
     written: dict[str, Artifact[str]] = {}
     for each in ROUNDS:
         inputs = [given[name] if name in given else written[name] for name in each.inputs]
-        written[each.tag] = await _walk(run, each, inputs, settings)
+        written[each.tag] = await _walk(run, each, roles[each.tag], inputs)
     section4 = written["section4"]
     seen = observed_file(run, section4.value)
     if seen.is_file():
         last = ROUNDS[-1]
         inputs = [given[name] if name in given else written[name] for name in last.inputs]
-        written["section4"] = await _once_more(run, last, inputs, section4, seen.read_text("utf-8"), settings)
+        written["section4"] = await _once_more(run, last, roles[last.tag], inputs, section4, seen.read_text("utf-8"))
     return written
 
 
@@ -120,10 +124,9 @@ def observed_file(run: Run, section4: str) -> Path:
 
 
 async def _once_more(
-    run: Run, each: Round, inputs: Sequence[object], before: Artifact[str], observed: str, settings: CallSettings | None
+    run: Run, each: Round, role: Role, inputs: Sequence[object], before: Artifact[str], observed: str
 ) -> Artifact[str]:
     """Section 4 corrected by what real files showed; the text before where the answer is worse or none."""
-    role = make_role(each.role, settings)
 
     async def step(stage: Stage, before: str, observed: str, *texts: str) -> str:
         def read(reply: str) -> str:
@@ -143,8 +146,7 @@ async def _once_more(
     return await run.stage(f"{each.stage}{OBSERVED}", step, before, observed, *inputs, out=out, uses=[role])
 
 
-async def _walk(run: Run, each: Round, inputs: Sequence[object], settings: CallSettings | None) -> Artifact[str]:
-    role = make_role(each.role, settings)
+async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
     unread = len(list((run.folder / each.stage).glob(_UNREADABLE.format("*"))))  # attempts that came to no answer
     last = ""
 

@@ -89,7 +89,7 @@ _COMMON: Final = "role principles type_system data_structure important_notes"
 ROUND_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "checklist.analysis": _view(
-            f"{_COMMON} description_patterns example_reasoning task_round1 instructions_round1",
+            f"{_COMMON} description_patterns example_reasoning many_questions task_round1 instructions_round1",
             "configuration similar_items retry",
             "analysis",
         ),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
+from transom.checklist.spec.complexity import complexity_of
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.quality import quality_of
@@ -43,7 +44,7 @@ async def write_spec(
     sizes: Mapping[str, int],
     *,
     folder: Path | None = None,
-    settings: CallSettings | None = None,
+    settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> WrittenSpec:
     """Write an item's ItemSpec.
@@ -54,7 +55,7 @@ async def write_spec(
         sizes: bytes of its input files, by the name as written; those that cannot be found are absent.
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.
-        settings: how the roles ask.
+        settings: how each round asks, by its tag.
         memory: of earlier items, which the first round sees.
 
     Raises:
@@ -79,7 +80,7 @@ async def write_spec(
     above = await _export(run, path, document, findings)
     _remove_twin(run, twin, document.value, edited=twin in edited)
     shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, item.item_id, sections, parsed, path, shown), sections["section4"])
+    return WrittenSpec(document, path, _result(run, item, sections, parsed, path, shown), sections["section4"])
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
@@ -142,7 +143,7 @@ def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
 
 def _result(
     run: Run,
-    item_id: str,
+    item: Item,
     sections: Mapping[str, Artifact[str]],
     document: SpecDocument,
     path: Path,
@@ -150,8 +151,9 @@ def _result(
 ) -> SpecResult:
     return SpecResult(
         status="NEEDS_REVIEW" if findings else "READY",
-        item_id=item_id,
+        item_id=item.item_id,
         itemspec_path=str(path),
+        complexity=complexity_of(item.description),
         capability_type=document.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
         findings=tuple(FindingRow.of(finding) for finding in findings),

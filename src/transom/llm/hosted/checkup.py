@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,6 +50,17 @@ class Row:
         return {"name": self.name, "status": self.status, "says": self.says, "seconds": round(self.seconds, 3)}
 
 
+def _request(text: str, tools: Sequence[ToolSpec] = (), output: dict[str, Json] | None = None) -> Request:
+    blocks = (Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE), Block("task", text))
+    return Request(ROLE, Window(blocks), tuple(tools), _SHORT, output)
+
+
+_PONG = _request("Answer with the word pong.")
+_COUNT = _request("Count from one to twenty in words.")
+_CALL = _request("Call the tool ping with the word pong.", [_PING])
+_JSON = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_WORD)
+
+
 async def checkup(
     make: Make, *, no_such_model: Make | None = None, wrong_key: Make | None = None
 ) -> AsyncGenerator[Row]:
@@ -60,27 +71,38 @@ async def checkup(
         no_such_model: the same, with a model that there is not.
         wrong_key: the same, with a key that is none; None where the server asks for no key.
     """
-    yield await _tried("plain", make(False), _plain)
-    yield await _tried("stream", make(True), _stream)
-    yield await _tried("tools", make(False), _tools)
-    yield await _tried("stream with tools", make(True), _tools)
-    yield await _tried("structured output", make(False), _structured)
-    for name, maker, wanted in (
+    yield await _tried("plain", make(False), _PONG)
+    yield await _tried("stream", make(True), _COUNT)
+    yield await _tried("tools", make(False), _CALL)
+    yield await _tried("stream with tools", make(True), _CALL)
+    yield await _tried("structured output", make(False), _JSON)
+    for name, maker, refusal in (
         ("unknown model", no_such_model, RequestRefused),
         ("wrong key", wrong_key, AuthenticationFailed),
     ):
         if maker is None:
             yield Row(name, "n/a", "the server asks for no key")
         else:
-            yield await _tried(name, maker(False), _refused(wanted))
+            yield await _tried(name, maker(False), _PONG, refusal)
 
 
-async def _tried(name: str, provider: Provider, attempt: Callable[[Provider], Awaitable[str]]) -> Row:
+async def _tried(name: str, provider: Provider, request: Request, refusal: type[ProviderError] | None = None) -> Row:
+    """Ask once; where a `refusal` is due, an answer is wrong."""
     began = time.monotonic()
+    heard: list[Delta] = []
     try:
-        says = await attempt(provider)
+        reply = await provider.complete(shown(request, provider.caps), on_delta=heard.append)
+        if refusal:
+            raise ReplyError("it was answered all the same")
+        says = _judged(request, reply)
+        if request is _COUNT:
+            pieces = sum(isinstance(one, Text) for one in heard)
+            says += f", in {pieces} piece{'' if pieces == 1 else 's'}"
     except (ProviderError, ReplyError) as error:
-        return Row(name, "failed", str(error), time.monotonic() - began)
+        seconds = time.monotonic() - began
+        if refusal and isinstance(error, refusal):
+            return Row(name, "ok", f"refused, as it should be: {error.what}", seconds)
+        return Row(name, "failed", str(error), seconds)
     finally:
         close = getattr(provider, "aclose", None)
         if close:
@@ -88,50 +110,20 @@ async def _tried(name: str, provider: Provider, attempt: Callable[[Provider], Aw
     return Row(name, "ok", says, time.monotonic() - began)
 
 
-def _request(text: str, tools: Sequence[ToolSpec] = (), output: dict[str, Json] | None = None) -> Request:
-    blocks = (Block("role", "You try out a connection. Do exactly what is asked.", Tier.STABLE), Block("task", text))
-    return Request(ROLE, Window(blocks), tuple(tools), _SHORT, output)
+def _judged(request: Request, reply: Reply) -> str:
+    """What a reply took, in words.
 
-
-async def _plain(provider: Provider) -> str:
-    return _counts(await provider.complete(_request("Answer with the word pong.")))
-
-
-async def _stream(provider: Provider) -> str:
-    heard: list[Delta] = []
-    reply = await provider.complete(_request("Count from one to twenty in words."), on_delta=heard.append)
-    pieces = sum(isinstance(one, Text) for one in heard)
-    return f"{_counts(reply)}, in {pieces} piece{'' if pieces == 1 else 's'}"
-
-
-async def _tools(provider: Provider) -> str:
-    reply = await provider.complete(_request("Call the tool ping with the word pong.", [_PING]))
-    if not reply.calls:
-        raise ReplyError("it answered and called no tool", hint="roles with tools need another model")
-    call = reply.calls[0]
-    if call.name != _PING.name or not isinstance(call.arguments, dict):
-        raise ReplyError(f"it called {call.name} with {call.arguments!r}")
-    return f"{_counts(reply)}, {len(reply.calls)} call{'' if len(reply.calls) == 1 else 's'}"
-
-
-async def _structured(provider: Provider) -> str:
-    asked = _request('Answer with the JSON object {"word": "pong"} and nothing else.', output=_WORD)
-    reply = await provider.complete(shown(asked, provider.caps))
-    if wrong := complaints(reply, schema_check(_WORD)):
+    Raises:
+        ReplyError: it does not do what was asked.
+    """
+    says = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
+    if request.tools:
+        if not reply.calls:
+            raise ReplyError("it answered and called no tool", hint="roles with tools need another model")
+        call = reply.calls[0]
+        if call.name != _PING.name or not isinstance(call.arguments, dict):
+            raise ReplyError(f"it called {call.name} with {call.arguments!r}")
+        says += f", {len(reply.calls)} call{'' if len(reply.calls) == 1 else 's'}"
+    if request.output and (wrong := complaints(reply, schema_check(_WORD))):
         raise ReplyError(f"the answer does not follow its schema: {wrong[0].text}")
-    return _counts(reply)
-
-
-def _refused(wanted: type[ProviderError]) -> Callable[[Provider], Awaitable[str]]:
-    async def attempt(provider: Provider) -> str:
-        try:
-            await provider.complete(_request("Answer with the word pong."))
-        except wanted as error:
-            return f"refused, as it should be: {error.what}"
-        raise ReplyError("it was answered all the same")
-
-    return attempt
-
-
-def _counts(reply: Reply) -> str:
-    return f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
+    return says

@@ -18,9 +18,6 @@ from transom.llm.turns import Opaque, Part, Text, ToolCall
 _MOST = 10**9  # tokens; no model reads or writes more in one call
 _GAVE_UP = frozenset({"error", "abort", "insufficient_system_resource"})
 """What servers say in place of why the model stopped, where it did not: OpenRouter, vLLM and SGLang, DeepSeek."""
-_MOST_LOOKED_AT = 4 * 1024 * 1024
-"""Characters of arguments that are read to see whether a call is whole; else a stream of small pieces, each with the
-name again, would have all that came before read for each."""
 
 
 @dataclass
@@ -30,28 +27,6 @@ class _Piece:
     id: str = ""
     name: str = ""
     data: Json = None
-
-    def take(self, arguments: Json, whole: Json) -> None:
-        """More of its arguments, behind what was `whole` by itself; None where nothing was.
-
-        What was whole and comes again is replaced where that says all of it and more: a placeholder, a smaller
-        snapshot, JSON of which text then comes in pieces. Else nobody knows which is meant: both stay, and no reader
-        takes them for arguments.
-        """
-        if arguments == "":
-            return
-        if whole is not None:
-            if (self.data is not None and isinstance(arguments, str)) or _says(arguments, whole):
-                self.texts.clear()
-            elif self.data is not None:
-                self.texts.append(_as_text(self.data))
-            self.data = None
-        if isinstance(arguments, str):
-            self.texts.append(arguments)
-        elif self.texts:
-            self.texts.append(_as_text(arguments))
-        else:
-            self.data = arguments
 
 
 class ReplyAssembler:
@@ -76,8 +51,6 @@ class ReplyAssembler:
         self._pieces: dict[Hashable, _Piece] = {}
         self._chosen: object = None
         self._latest: dict[Hashable, Hashable] = {}
-        self._by_id: dict[tuple[Hashable, str], Hashable] = {}
-        self._looked_at = 0
 
     def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Of several replies side by side, told apart by their `index`, always the same: the first, as a rule."""
@@ -95,33 +68,19 @@ class ReplyAssembler:
         """More of a tool call; its arguments as text that goes on, or whole.
 
         Some servers give every call the same place, and some no id either: another id begins another call, so does
-        another name, and so does the name again, without an id, with arguments of its own where the call is whole.
-        One id, place and name is one call: half of it must not be carried out beside it.
+        another name, and so does the name again where nothing has an id.
         """
-        at = self._by_id.get((key, ident), self._latest.get(key, key))
+        at = self._latest.get(key, key)
         piece = self._pieces.setdefault(at, _Piece("call"))
-        another = (ident and piece.id not in ("", ident)) or (name and piece.name not in ("", name))
-        whole = None if another else self._whole(piece, arguments)
-        if another or (name and piece.name and whole is not None and not (ident and ident == piece.id)):
-            at, whole = (key, len(self._pieces)), None
+        again = name == piece.name and not ident and not piece.id
+        if (ident and piece.id not in ("", ident)) or (name and piece.name and (name != piece.name or again)):
+            at = self._latest[key] = (key, len(self._pieces))
             piece = self._pieces[at] = _Piece("call")
         piece.id, piece.name = ident or piece.id, name or piece.name
-        piece.take(arguments, whole)
-        self._latest[key] = at
-        if ident:
-            self._by_id[key, ident] = at
-
-    def _whole(self, piece: _Piece, arguments: Json) -> Json:
-        """The arguments of a call, where they are whole and these ones begin anew; else None."""
-        if piece.data is not None:
-            return piece.data
-        begins = not isinstance(arguments, str) or arguments.lstrip().startswith("{")
-        ended = bool(piece.texts) and piece.texts[-1].rstrip().endswith("}")
-        if not begins or not ended or self._looked_at > _MOST_LOOKED_AT:
-            return None  # some repeat the name with every piece of one call
-        self._looked_at += sum(map(len, piece.texts))
-        given = _arguments(piece)
-        return given if isinstance(given, dict) else None
+        if isinstance(arguments, str):
+            piece.texts.append(arguments)
+        else:
+            piece.data = arguments
 
     def opaque(self, key: Hashable, data: Json) -> None:
         """Something that must go back unchanged; the last word on it counts."""
@@ -227,29 +186,12 @@ def whole_number(told: object) -> int | None:
     return told if isinstance(told, int) and not isinstance(told, bool) else None
 
 
-def _says(arguments: Json, whole: Json) -> bool:
-    """Whether arguments say all that stands in others; an empty object is a placeholder for any, begun ones too."""
-    if whole in ({}, arguments):
-        return True
-    try:
-        given = read_json(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        return False
-    if not isinstance(given, dict) or not isinstance(whole, dict):
-        return False
-    return all(name in given and given[name] == value for name, value in whole.items())
-
-
-def _as_text(given: Json) -> str:
-    held = held_arguments(given)
-    return held if isinstance(held, str) else json.dumps(held)
-
-
 def _arguments(piece: _Piece) -> Json:
     """Arguments as JSON, null as no arguments; as the very text where it is none, so that the model can be told."""
     text = "".join(piece.texts)
     if not text.strip():  # what an SDK has read is held to the same as what is read here
-        text = _as_text({} if piece.data is None else piece.data)
+        held = held_arguments({} if piece.data is None else piece.data)
+        text = held if isinstance(held, str) else json.dumps(held)
     try:
         given = read_json(text)
     except ValueError:

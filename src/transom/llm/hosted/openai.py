@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from transom.canonical import Json, canonical_json
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
-from transom.llm.hosted.draft import ReplyAssembler
+from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.failures import from_error_in_reply
-from transom.llm.hosted.schema import AZURE, OPENAI, Strict, closed, without_patterns
+from transom.llm.hosted.schema import AZURE, OPENAI, Rules, closed, without_patterns
 from transom.llm.hosted.server import Server
-from transom.llm.hosted.usage import latest
 from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, said
 from transom.llm.hosted.wire import Document
 from transom.llm.render import render
-from transom.llm.reply import Stop
+from transom.llm.reply import Stop, Usage
 from transom.llm.shapes import Request
 from transom.llm.structured import in_words, is_held
 from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
@@ -147,9 +148,9 @@ def _call(call: ToolCall) -> Any:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
-def _format(schema: Mapping[str, Json], rules: Strict) -> Any:
+def _format(schema: Mapping[str, Json], rules: Rules) -> Any:
     tight = closed(schema)
-    strict = rules.fits(tight)
+    strict = schema.get("type") == "object" and rules.fit(tight)
     named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
     return {"type": "json_schema", "json_schema": named}
 
@@ -201,3 +202,36 @@ def _hear_call(place: int, call: Any, draft: ReplyAssembler) -> None:
                 name=name if isinstance(name, str) else "",
                 arguments="" if arguments is None else arguments,
             )
+
+
+def latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
+    """Of usage that is told several times the last counts, save for one that counts nothing."""
+    told = _usage(document)
+    if before is None or told.input_tokens or told.output_tokens:
+        return told
+    return before if told.cost is None else replace(before, cost=told.cost)
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = usage.get("prompt_tokens_details")
+    cached = details if isinstance(details, dict) else {}
+    told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
+    asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
+    return Usage(asked, said, read, written, _cost(usage))
+
+
+def _cost(usage: Mapping[str, Any]) -> float | None:
+    """Dollars, as OpenRouter tells them: what it takes, and beside it what a vendor takes whose key is one's own."""
+    charged = _money(usage.get("cost"))
+    if usage.get("is_byok") is not True:
+        return charged
+    details = usage.get("cost_details")
+    upstream = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+    return None if upstream is None else upstream + (charged or 0.0)
+
+
+def _money(told: object) -> float | None:
+    """What is no amount of money was not told."""
+    money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
+    return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen

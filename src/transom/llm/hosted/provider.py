@@ -40,25 +40,17 @@ class HostedProvider(Provider):
             everything on.
     """
 
+    name: str = ""
+    local: bool = False
+    caps: Capabilities = Capabilities()
+
     def __init__(self, vendor: Vendor, model: str, server: Server, known: Known, *, local: bool = False) -> None:
+        self.name, self.local, self.caps = f"{vendor.kind}:{model}", local, known.caps
         self._vendor = vendor
         self._model = model
         self._server = server
         self._known = known
-        self._local = local
         self._warned = False
-
-    @property
-    def name(self) -> str:
-        return f"{self._vendor.kind}:{self._model}"
-
-    @property
-    def local(self) -> bool:
-        return self._local
-
-    @property
-    def caps(self) -> Capabilities:
-        return self._known.caps
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -78,55 +78,6 @@ def _loosened(schema: Schema) -> dict[str, Json]:
     return {key: value for key, value in made.items() if key not in _STRICTER}
 
 
-def _parts(schema: Schema) -> Iterator[Json]:
-    """The schemas in it, which may be no objects but true or false."""
-    for key in _OF_MANY:
-        if isinstance(many := schema.get(key), dict):
-            yield from many.values()
-    for key in _OF_SEVERAL:
-        if isinstance(several := schema.get(key), list):
-            yield from several
-    yield from (schema[key] for key in _OF_ONE if key in schema and key != "additionalProperties")
-
-
-@dataclass(frozen=True)
-class Strict:
-    """What may stand in a schema that answers are held to strictly by those who speak like OpenAI.
-
-    Attributes:
-        words: keywords that it may have.
-        levels: of objects and lists, one in another.
-        properties: of all its objects together.
-    """
-
-    words: frozenset[str]
-    levels: int
-    properties: int
-
-    def fits(self, schema: Schema) -> bool:
-        """Whether a schema is within all that."""
-        return schema.get("type") == "object" and self._fits(dict(schema), self.levels) and self._size(schema)
-
-    def _fits(self, schema: Json, levels: int) -> bool:
-        if not isinstance(schema, dict) or not self.words.issuperset(schema):
-            return False
-        if "$ref" in schema:
-            return len(schema) == 1  # it stands alone
-        if not schema.keys() & {"type", "anyOf", "enum", "const"} or schema.get("format", "date") not in _FORMATS:
-            return False
-        types = _types(schema)
-        if ("object" in types and not _is_whole(schema)) or ("array" in types and "items" not in schema):
-            return False
-        left = levels - ("object" in types or "array" in types)
-        return left >= 0 and all(self._fits(part, left) for part in _parts(schema))
-
-    def _size(self, schema: Schema) -> bool:
-        return sum(_count(one.get("properties")) for one in _within(schema)) <= self.properties and (
-            sum(_count(one.get("enum")) for one in _within(schema)) <= _MOST_VALUES
-        )
-
-
-_MOST_VALUES = 1_000
 _FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
 _SHAPES = frozenset(
     [
@@ -140,34 +91,58 @@ _BOUNDS = frozenset(
         *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     ]
 )
-OPENAI = Strict(_SHAPES | _BOUNDS, 10, 5_000)
-AZURE = Strict(_SHAPES, 5, 100)
+_IN_WORDS = frozenset(
+    [
+        *("default", "examples", "pattern", "minLength", "maxLength", "uniqueItems", "oneOf"),
+        *("discriminator", "deprecated", "$schema"),
+    ]
+)
 
 
-def _types(schema: Schema) -> list[Json]:
-    told = schema.get("type")
-    return told if isinstance(told, list) else [told]
+@dataclass(frozen=True)
+class Rules:
+    """What may stand in a schema that a vendor holds answers to.
+
+    Attributes:
+        words: keywords that it may have.
+        whole: whether each object must require all its properties and say that it is closed.
+    """
+
+    words: frozenset[str]
+    whole: bool = True
+
+    def fit(self, schema: Json) -> bool:
+        """Whether a schema is within all that, and means the same with each of its objects closed."""
+        if not isinstance(schema, dict) or not self.words.issuperset(schema):
+            return False
+        if "$ref" in schema:
+            return len(schema) == 1 or not self.whole
+        if not schema.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
+            return False
+        if self.whole and schema.get("format", "date") not in _FORMATS:
+            return False
+        if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {"properties", "items", "additionalProperties"}:
+            return False
+        told = schema.get("type")
+        if isinstance(told, list) and not self.whole:
+            return False
+        types = told if isinstance(told, list) else [told]
+        if ("object" in types and not self._names_all(schema)) or ("array" in types and "items" not in schema):
+            return False
+        return all(map(self.fit, _parts(schema)))
+
+    def _names_all(self, schema: Schema) -> bool:
+        properties, required = schema.get("properties"), schema.get("required", [])
+        if not (isinstance(properties, dict) and isinstance(required, list)):
+            return False
+        if self.whole:
+            return properties.keys() == set(required) and schema.get("additionalProperties") is False
+        return properties.keys() >= set(required) and schema.get("additionalProperties", False) is False
 
 
-def _is_whole(schema: Schema) -> bool:
-    """Whether an object is closed and requires all its properties."""
-    properties, required = schema.get("properties"), schema.get("required")
-    named = isinstance(properties, dict) and isinstance(required, list) and set(properties) == set(required)
-    return named and schema.get("additionalProperties") is False
-
-
-def _count(value: Json) -> int:
-    return len(value) if isinstance(value, dict | list) else 0
-
-
-def _within(schema: Schema) -> Iterator[Schema]:
-    """The schema, and all that is in it."""
-    yield schema
-    for part in _parts(schema):
-        if isinstance(part, dict):
-            yield from _within(part)
-
-
+OPENAI = Rules(_SHAPES | _BOUNDS)
+AZURE = Rules(_SHAPES)
+_ANTHROPIC = Rules((_SHAPES | _BOUNDS | _IN_WORDS) - {"definitions"}, whole=False)
 _MOST_OPTIONAL = 24
 _MOST_UNIONS = 16
 
@@ -180,11 +155,11 @@ def for_anthropic(schema: Schema) -> dict[str, Json] | None:
     """
     from anthropic import transform_schema  # noqa: PLC0415  (3 s of CPU)
 
-    split = _split(schema)
-    if not all(_can_be_closed(one) for one in _within(split)) or _refers_to_itself(split):
+    defs = schema.get("$defs")
+    if not _ANTHROPIC.fit(dict(schema)) or _leads_back(schema, defs if isinstance(defs, dict) else {}, ()):
         return None
     try:
-        made = cast(dict[str, Json], transform_schema(split))
+        made = cast(dict[str, Json], transform_schema(dict(schema)))
     except (ValueError, TypeError, AttributeError):  # of a part that says no type, or says it in no way that it knows
         return None
     optional = sum(_count(one.get("properties")) - _count(one.get("required")) for one in _within(made))
@@ -192,43 +167,34 @@ def for_anthropic(schema: Schema) -> dict[str, Json] | None:
     return None if optional > _MOST_OPTIONAL or unions > _MOST_UNIONS else made
 
 
-def _split(schema: Schema) -> dict[str, Json]:
-    """The schema with several types of one value as a union of them."""
-    made = with_parts(schema, _split)
-    types = made.get("type")
-    if not isinstance(types, list) or made.keys() & {"enum", "const"}:
-        return made
-    about: dict[str, Json] = {key: made.pop(key) for key in ("title", "description", "$defs") if key in made}
-    return {**about, "anyOf": [{**made, "type": one} for one in types]}
+def _leads_back(schema: Schema, defs: Schema, way: tuple[str, ...]) -> bool:
+    """Whether a reference leads back to where it stands, or to what is not in the schema."""
+    for target in [one["$ref"] for one in _within(schema) if isinstance(one.get("$ref"), str)]:
+        name = str(target).removeprefix("#/$defs/")
+        part = defs.get(name)
+        if name in way or not isinstance(part, dict) or _leads_back(part, defs, (*way, name)):
+            return True
+    return False
 
 
-def _can_be_closed(schema: Schema) -> bool:
-    """Whether what is left of it, taken literally and with each object closed, allows an answer as the whole does."""
-    if not all(isinstance(part, dict) for part in _parts(schema)):
-        return False
-    if schema.keys() & {"allOf", "patternProperties", "definitions"}:
-        return False  # parts of one object cannot be closed each for itself
-    if schema.keys() & {"anyOf", "oneOf"}:
-        return not schema.keys() & {"properties", "items", "additionalProperties"}
-    if schema.get("type") == "object":
-        properties, required = schema.get("properties"), schema.get("required", [])
-        named = isinstance(properties, dict) and isinstance(required, list) and properties.keys() >= set(required)
-        return named and schema.get("additionalProperties", False) is False
-    return schema.get("type") != "array" or "items" in schema
+def _parts(schema: Schema) -> Iterator[Json]:
+    """The schemas in it, which may be no objects but true or false."""
+    for key in _OF_MANY:
+        if isinstance(many := schema.get(key), dict):
+            yield from many.values()
+    for key in _OF_SEVERAL:
+        if isinstance(several := schema.get(key), list):
+            yield from several
+    yield from (schema[key] for key in _OF_ONE if key in schema and key != "additionalProperties")
 
 
-def _refers_to_itself(schema: Schema) -> bool:
-    """Whether a definition leads back to itself, or to one that is not in it."""
-    defs = schema.get("$defs")
-    left = {f"#/$defs/{name}": part for name, part in defs.items()} if isinstance(defs, dict) else {}
-    told = {name: set(_targets(part)) for name, part in left.items() if isinstance(part, dict)}
-    if any(target not in told for target in _targets(schema)):
-        return True
-    while ends := [name for name, targets in told.items() if not targets & told.keys()]:
-        for name in ends:
-            del told[name]
-    return bool(told)
+def _within(schema: Schema) -> Iterator[Schema]:
+    """The schema, and all that is in it."""
+    yield schema
+    for part in _parts(schema):
+        if isinstance(part, dict):
+            yield from _within(part)
 
 
-def _targets(schema: Schema) -> list[str]:
-    return [target for one in _within(schema) if isinstance(target := one.get("$ref"), str)]
+def _count(value: Json) -> int:
+    return len(value) if isinstance(value, dict | list) else 0

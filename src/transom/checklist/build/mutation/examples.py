@@ -10,11 +10,12 @@ from rapidfuzz import fuzz
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
-from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
+from transom.checklist.build.mutation.probe import Probe, RealFile
 from transom.checklist.run.evaluate import evaluate
 from transom.checklist.run.files import Evidence, File, classify
 from transom.checklist.run.judge import field_of, has_field, is_empty, shortfall, show
-from transom.checklist.run.logic import StandardLogic
+from transom.checklist.run.logic import Logic
+from transom.checklist.run.verdict import Outcome
 from transom.checklist.spec.shapes import SpecExample
 
 # Two lines of one kind are alike: they differ in names, numbers and outcome. Below this they are of two kinds.
@@ -58,12 +59,13 @@ class Examples:
         if example.outcome == "none":
             said = f"is read as an entry: {show(mine[0].parsed_fields)}" if mine else None
             return Tried(problem=said and f"{_called(example)} is none of the item's, and {said}")
-        if not mine and (example.fields or (example.outcome == "fails") is (item.mode == "forbid")):
+        if not mine and not _may_be_silent(example, item):
             return await self._only_in_place(example, item)
         problem = _wrong_fields(example, answer.entries)
         if problem:
             return Tried(problem=f"{_called(example)}: {problem}")
-        outcome = await self._outcome(item, name, example.text, answer)
+        judged, _, _ = await self.judged(example, item, Requirements())
+        outcome = "fails" if judged.missing or judged.extra else "holds"
         if outcome == example.outcome:
             return Tried()
         said = f"{_called(example)}: the item {outcome}, and the ItemSpec says that it {example.outcome}"
@@ -140,13 +142,22 @@ class Examples:
         single = (await self.probe.answer(name, _ended(line))).entries
         return line if all(_decides(item, one, example) for one in single if _belongs(one, item)) else None
 
-    async def _outcome(self, item: ValidationItem, name: str, text: str, answer: Answer) -> str:
-        """What the checker says of the example, without patterns and waivers."""
+    async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
+        """The item's entries of the example alone; None where atom A reads such a text only among other lines."""
+        answer = await self.probe.answer(self._name(example), _ended(example.text))
+        mine = [entry for entry in answer.entries if _belongs(entry, item)]
+        return None if answer.refused is not None or not (mine or _may_be_silent(example, item)) else mine
+
+    async def judged(
+        self, example: SpecExample, item: ValidationItem, requirements: Requirements
+    ) -> tuple[Outcome, CheckerConfig, Evidence]:
+        """What the checker makes of the example for one item: its answer, without waivers."""
+        name = self._name(example)
+        answer = await self.probe.answer(name, _ended(example.text))
         kind, rank = classify(name, self.sources)
-        evidence = Evidence((File(name, kind, rank, lambda: [text]),), answer.entries)
-        config = self.config.model_copy(update={"items": (_asked_of_any(item),)})
-        outcome = await evaluate(config, evidence, Requirements(), StandardLogic())
-        return "fails" if outcome.missing or outcome.extra else "holds"
+        evidence = Evidence((File(name, kind, rank, lambda: [example.text]),), answer.entries)
+        config = self.config.model_copy(update={"items": (item.model_copy(update={"only_with": None}),)})
+        return await evaluate(config, evidence, requirements, Logic()), config, evidence
 
     def _item(self, example: SpecExample) -> ValidationItem | None:
         return next((item for item in self.config.items if item.id == example.item), None)
@@ -161,9 +172,9 @@ class Examples:
         return glob.replace("*", "example").replace("?", "x")
 
 
-def _asked_of_any(item: ValidationItem) -> ValidationItem:
-    """The item as it is asked of an example: whatever the kind of file."""
-    return item.model_copy(update={"only_with": None})
+def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
+    """Whether the example's outcome may come of what its text lacks."""
+    return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:

@@ -8,10 +8,11 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
+from transom.checklist.build.mutation.combinations import run_tests
 from transom.checklist.build.mutation.examples import Examples, Tried
-from transom.checklist.build.mutation.patterns import try_patterns
+from transom.checklist.build.mutation.patterns import ask_about_names, try_patterns
 from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
-from transom.checklist.results import MutationRow, Survivor
+from transom.checklist.results import Combination, MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
 from transom.sandbox import Sandbox
 
@@ -21,10 +22,11 @@ _SEEDS: Final = (1, 2)
 
 @dataclass(frozen=True)
 class Setting:
-    """On what a checker is tried: the item's files, or excerpts of those that are long."""
+    """On what a checker is tried: the item's files, or excerpts of those that are long; and whether on the tests."""
 
     sandbox: Sandbox
     files: tuple[RealFile, ...]
+    tests: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Mutation:
         missed: patterns of Section 4.1 that match no line of the real files.
         questions: what only the writer of atom A can say.
         untried: what could not be tried, and why.
+        tests: the combinations of requirements and waivers that were asked for.
     """
 
     row: MutationRow | None = None
@@ -50,6 +53,7 @@ class Mutation:
     missed: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     untried: tuple[str, ...] = ()
+    tests: tuple[Combination, ...] = ()
 
 
 @dataclass
@@ -88,9 +92,11 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
         refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
         examples = Examples(probe, config, await probe.sources(), tuple(file for file, _ in readable))
         wrong, spec_wrong, untried = await _examples(examples, spec, score)
+        tests = await run_tests(examples, spec) if setting.tests else ()
         problems, asked = await _altered(probe, readable, score)
         problems += await _same_again(code, setting.sandbox, probe, readable, score)
-    patterns = await try_patterns(spec, [(file, answer.entries) for file, answer in readable], setting.sandbox)
+    read = [(file, answer.entries) for file, answer in readable]
+    patterns = await try_patterns(spec, read, setting.sandbox)
     return Mutation(
         row=score.row(),
         examples=tuple(wrong),
@@ -98,8 +104,9 @@ async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: 
         spec=tuple(spec_wrong),
         untested=_untested(config, spec),
         missed=patterns.missed,
-        questions=(*asked, *patterns.questions),
+        questions=(*asked, *patterns.questions, *ask_about_names(code, spec, read)),
         untried=(*refused, *untried, *patterns.untried),
+        tests=tests,
     )
 
 

@@ -1,7 +1,9 @@
-"""Section 4.1's patterns on the real files: what they match beside the entries, and which of them match nothing."""
+"""The ItemSpec beside the real files: what its patterns match, and which names of theirs only atom A knows."""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -10,6 +12,8 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry
+from transom.checklist.build.artifacts import split
+from transom.checklist.build.logic_gates import literals
 from transom.checklist.build.mutation.probe import RealFile, quoted
 from transom.checklist.spec.shapes import SpecDocument, SpecPattern
 from transom.errors import AtomFailed
@@ -18,6 +22,9 @@ from transom.sandbox import Sandbox
 _SCAN: Final = resources.files("transom.checklist.build.mutation").joinpath("scan.py").read_text("utf-8")
 _SHOWN: Final = 3
 _HITS = TypeAdapter(list[tuple[int, int]])
+_WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
+_NO_TEXT: Final = re.compile(r"\\.|\(\?P?<\w+>")  # escapes and names of groups
+_NAME: Final = re.compile(r"[A-Za-z]\w*[\d_]")  # how designs call things; what tools say are mostly plain words
 
 
 @dataclass(frozen=True)
@@ -88,3 +95,22 @@ def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
         f"Section 4.1's pattern `{pattern.regex}` also matches {file.name}:{line}, on which no entry stands: "
         f"{quoted(file, line)}; why is it left out?"
     )
+
+
+def ask_about_names(
+    code: str, spec: SpecDocument, files: Sequence[tuple[RealFile, Sequence[Entry]]]
+) -> tuple[str, ...]:
+    """A question for each name of these files that stands in atom A and nowhere in the ItemSpec.
+
+    An atom that looks for one design's own names reads no other design.
+    """
+    known, asked = spec.text.casefold(), dict[str, str]()
+    texts = [text for _, text in literals(ast.parse(split(code).a))]
+    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text)) if word.casefold() not in known}
+    for file, entries in files:
+        emitted = set(_WORD.findall(" ".join(f"{entry.value} {entry.parsed_fields}" for entry in entries)))
+        for word in sorted(words.intersection(_WORD.findall(file.text))):
+            if word in emitted or _NAME.match(word):
+                said = f"atom A looks for {word!r}, a name of {file.name} that stands nowhere in the ItemSpec"
+                asked.setdefault(word, f"{said}; how does it read a design that has another name there?")
+    return tuple(asked.values())[:_SHOWN]

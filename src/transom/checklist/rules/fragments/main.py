@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from transom.checklist.file_kinds import kind_by_name
+from transom.checklist.rules.fragments.shared import colourless
 
 
 class Known:
@@ -57,7 +58,7 @@ class Account:
         for category, patterns in self.counts.items():
             if category in self.seen or category in self.counted:
                 continue
-            if any(int(match["count"]) for pattern in patterns for match in pattern.finditer(line)):
+            if any(int(match.groupdict().get("count", 1)) for pattern in patterns for match in pattern.finditer(line)):
                 self.counted[category] = (number, line)
         if self.about["error_if_nothing_read"] and not self.seen and not self.speaks:
             self.speaks = bool(re.search(self.about["mentions"], line))
@@ -100,7 +101,7 @@ class Reading:
         for watcher in self.watchers:
             watcher.line(number, line)
             watcher.read(made)
-        self.account.line(number, line)
+        self.account.line(number, colourless(line))
         self.account.read(made, self.took())
         if self.account.unread and not any(reader.late() for reader in self.readers):
             self.account.check()
@@ -119,6 +120,12 @@ class Reading:
         self.account.read(made, self.took())
         self.account.end()
         self.known.end()
+        for reader in self.readers:
+            if getattr(reader, "denied", None) and not any(
+                one.negative for one in self.readers if one.category == reader.category
+            ):
+                number, line = reader.denied
+                raise ValueError(f"line {number}: a violation that no number here has: {line.strip()}")
         return made
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from transom.checklist.rules.fragments.shared import entry
+from transom.checklist.rules.fragments.shared import colourless, entry
 
 
 class RowReader:
@@ -12,22 +12,29 @@ class RowReader:
 
     `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on,
     from line `begun`; `block` are the fields of an open block, `head` the columns of an open table; `kept` are entries
-    that wait for the end of the file, by the fields of their group.
+    that wait for the end of the file, by the fields of their group. `steps` are those of the flow that have entries,
+    `denied` is a line that says that there is a violation, `negative` whether a number shows one.
     """
 
     def __init__(self, rule: dict[str, Any]) -> None:
-        self.rule = rule
-        self.rows = [(re.compile(row["match"]), row["says"]) for row in rule.get("rows", [])]
+        self.rule, self.category = rule, rule["category"]
+        self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
         named = ("above", "inside", "block", "table")
         self.res = {name: self.compiled(rule[name]) for name in named if rule.get(name)}
-        self.res |= {name: re.compile(rule[name]) for name in ("join", "goes_on", "until") if rule.get(name)}
+        self.res |= {
+            name: re.compile(rule[name]) for name in ("join", "goes_on", "until", "steps", "strip") if rule.get(name)
+        }
         self.context: dict[str, Any] = {}
-        self.within = not rule.get("inside")
+        self.within = "from" not in rule.get("inside", {"to": None})
         self.joined: list[tuple[int, str]] = []
         self.block: dict[str, Any] | None = None
         self.shown = (0, "")
         self.head: list[str] | None = None
         self.kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.step = 0
+        self.steps: set[int] = set()
+        self.denied: tuple[int, str] | None = None
+        self.negative = False
         self.text: list[str] = []
         self.took: set[int] = set()
         self.any = False
@@ -36,7 +43,7 @@ class RowReader:
         """Regexes in place of their texts, in a list or under the keys that hold one."""
         if isinstance(told, list):
             return [re.compile(one) for one in told]
-        texts = {name: one for name, one in told.items() if name in ("from", "to", "head", "row") and one}
+        texts = {name: one for name, one in told.items() if name in ("from", "to", "before", "head", "row") and one}
         return {name: re.compile(one) for name, one in texts.items()}
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
@@ -44,14 +51,11 @@ class RowReader:
         self.took = set()
         if "keys" in self.rule:
             return self.key_line(number, line)
-        if "inside" in self.res:
-            if self.within and "to" in self.res["inside"] and self.res["inside"]["to"].search(line):
-                self.within = False
-            elif not self.within and self.res["inside"]["from"].search(line):
-                self.within = True
-                self.took.add(number)
         if not self.within:
-            return []
+            if not self.enters(number, line):
+                return []
+        elif "to" in self.res.get("inside", ()) and self.res["inside"]["to"].search(line):
+            self.within = False  # behind this line
         if "join" in self.res:
             self.joined.append((number, line))
             if self.res["join"].search(line):
@@ -62,9 +66,16 @@ class RowReader:
             self.joined = [(number, line)]
         return self.whole()
 
+    def enters(self, number: int, line: str) -> bool:
+        """Whether the lines that count begin here."""
+        begins = self.res["inside"].get("from")
+        self.within = bool(begins and begins.search(line))
+        self.took.update({number} if self.within else ())
+        return self.within
+
     def following(self, number: int, line: str) -> list[dict[str, Any]]:
         """A line is whole when the next one does not go on with it."""
-        if self.joined and self.res["goes_on"].search(line):
+        if self.joined and self.res["goes_on"].search(colourless(line)):
             self.joined.append((number, line))
             return []
         made = self.whole() if self.joined else []
@@ -75,13 +86,15 @@ class RowReader:
         """A line with all that goes on with it."""
         lines, self.joined = self.joined, []
         number, line = lines[0]
-        text = line
+        text = colourless(line)
         if len(lines) > 1:
             parts = [re.sub(r"\\\s*$", " ", one) for _, one in lines]
             text = " ".join([parts[0], *(part.strip() for part in parts[1:])])
+        if "strip" in self.res:
+            text = self.res["strip"].sub("", text)
         before = len(self.took)
         made = self.told(number, line, text)
-        if made or len(self.took) > before:
+        if len(self.took) > before:
             self.took.update(one for one, _ in lines)
         return made
 
@@ -89,46 +102,58 @@ class RowReader:
         """What a line says: a heading, a part of a block or of a table, or an entry."""
         if "until" in self.res and self.res["until"].search(text):
             self.context = {}
+        if "steps" in self.res and self.res["steps"].search(text):
+            self.step += 1
         for heading in self.res.get("above", ()):
             if found := heading.search(text):
                 self.context.update({name: said for name, said in found.groupdict().items() if said is not None})
                 self.took.add(number)
         if "table" in self.res:
             return self.of_table(number, line, text)
-        fields = self.row(text)
-        if fields is not None:
-            self.took.add(number)
         if "block" in self.res:
-            return self.of_block(number, line, text, fields)
+            return self.of_block(number, line, text)
+        fields = self.row(number, text)
         return [] if fields is None else self.give(number, line, fields)
 
-    def row(self, text: str) -> dict[str, Any] | None:
+    def row(self, number: int, text: str) -> dict[str, Any] | None:
         """The groups of the first row that fits, and what it says beside them."""
-        for pattern, says in self.rows:
+        for pattern, row in self.rows:
             if found := pattern.search(text):
-                return {**found.groupdict(), **says}
+                if "error" in row:
+                    raise ValueError(f"line {number}: {row['error']}: {text.strip()}")
+                self.took.add(number)
+                groups = {name: said for name, said in found.groupdict().items() if said is not None}
+                return {**groups, **row.get("says", {}), **({"denies": True} if row.get("denies") else {})}
         return None
 
-    def of_block(self, number: int, line: str, text: str, fields: dict[str, Any] | None) -> list[dict[str, Any]]:
-        """A block gathers what its rows say, and is one entry."""
-        if self.res["block"]["from"].search(text):
-            self.closed()
+    def of_block(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
+        """A block gathers what its rows say, of each field the first, and is one entry."""
+        ends, made = self.res["block"], []
+        begins = ends["from"].search(text)
+        if begins or ("before" in ends and ends["before"].search(text)):
+            made = self.closed()
+        if begins:
             self.block, self.shown = {}, (number, line)
-            self.took.add(number)
         if self.block is None:
-            self.took.discard(number)
-            return []
-        self.block.update({name: said for name, said in (fields or {}).items() if said is not None})
-        if not self.res["block"]["to"].search(text):
-            return []
+            return made
         self.took.add(number)
-        told, self.block = self.block, None
-        return self.give(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)), told)
+        self.block = {**(self.row(number, text) or {}), **self.block}
+        if "to" in ends and ends["to"].search(text):
+            made = self.whole_block(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)))
+        return made
 
-    def closed(self) -> None:
-        """No block may be open here."""
-        if self.block is not None:
+    def whole_block(self, number: int, line: str) -> list[dict[str, Any]]:
+        """The entry of a block."""
+        told, self.block = self.block or {}, None
+        return self.give(number, line, {**self.rule["block"].get("says", {}), **told})
+
+    def closed(self) -> list[dict[str, Any]]:
+        """Of a block that another line ends, the entry; no other may be open here."""
+        if self.block is None:
+            return []
+        if "before" not in self.res["block"]:
             raise ValueError(f"line {self.shown[0]}: what begins here has no end: {self.shown[1].strip()}")
+        return self.whole_block(*self.shown)
 
     def of_table(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
         """Below its head each line is a row: an entry, or one for each of its cells."""
@@ -213,32 +238,45 @@ class RowReader:
     def give(self, number: int, line: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
         """An entry of these fields, at once or with its group at the end."""
         fields = {**self.context, **{name: said for name, said in fields.items() if said is not None}, "line": line}
-        if any(fields.get(name) != text for name, text in self.rule.get("where", {}).items()):
-            return []
-        for name in self.rule.get("numbers", ()):
-            if isinstance(fields.get(name), str):
-                fields[name] = self.number(number, line, fields[name])
-        if unit := self.rule.get("unit"):
-            if fields.get(unit["of"]) not in unit["powers"]:
-                raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
-            fields[unit["field"]] = float(f"{fields[unit['field']]}e{unit['powers'][fields[unit['of']]]}")
-        self.flagged(number, line, fields)
-        for name, wanted in self.rule.get("narrow", {}).items():
-            said = self.rule.get("maps", {}).get(name, {}).get(fields.get(name), fields.get(name))
-            if said is None:
+        for name, words in self.rule.get("maps", {}).items():
+            fields[name] = words.get(fields.get(name), fields.get(name))
+        denies = fields.pop("denies", False)
+        for name, wanted in {**self.rule.get("where", {}), **self.rule.get("narrow", {})}.items():
+            if not fields.get(name) and not denies:
                 raise ValueError(f"line {number}: nothing says whether this is of {wanted}: {line.strip()}")
-            if said != wanted:
+            if (fields.get(name) or wanted) != wanted:
                 return []
+        if denies:
+            self.denied = self.denied or (number, line)
+            return []
+        if "follow" in self.rule and not fields.get(self.rule["follow"]["field"]):
+            raise ValueError(f"line {number}: which file is meant cannot be told: {line.strip()}")
+        self.measured(number, line, fields)
+        self.steps.add(self.step)
+        if len(self.steps) > 1:
+            raise ValueError(f"line {number}: an earlier step of the flow has such a line too: {line.strip()}")
         if "reduce" not in self.rule:
             return [self.entry(number, line, fields)]
         self.reduced(number, line, fields)
         return []
 
-    def flagged(self, number: int, line: str, fields: dict[str, Any]) -> None:
+    def measured(self, number: int, line: str, fields: dict[str, Any]) -> None:
+        """Numbers in place of their texts, in the unit of their field, and the flag that they stand for."""
+        flag = self.rule.get("flag", {})
+        for name in self.rule.get("numbers", ()):
+            if isinstance(fields.get(name), str):
+                fields[name] = self.number(number, line, fields[name], flagged=bool(fields.get(flag.get("field"))))
+                self.negative = self.negative or fields[name] < 0
+        unit = self.rule.get("unit")
+        if unit and unit["field"] in self.rule["fields"]:
+            if fields.get(unit["of"]) not in unit["powers"]:
+                raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
+            fields[unit["field"]] = float(f"{fields[unit['field']]}e{unit['powers'][fields[unit['of']]]}")
+        if flag:
+            self.flagged(number, line, fields, flag)
+
+    def flagged(self, number: int, line: str, fields: dict[str, Any], flag: dict[str, Any]) -> None:
         """The flag that a number stands for, where no flag is printed; one that is must not belie its number."""
-        flag = self.rule.get("flag")
-        if not flag:
-            return
         value, said = fields.get(flag["of"]), fields.get(flag["field"])
         bad = value is not None and (value > 0 if flag["bad"] == "positive" else value < 0)
         if said is None:
@@ -246,12 +284,12 @@ class RowReader:
         elif said == "MET" and bad:
             raise ValueError(f"line {number}: the flag says {said} and the number does not: {line.strip()}")
 
-    def number(self, number: int, line: str, said: str) -> float:
-        """A number; of `-0.00` nobody can tell whether it is below zero."""
+    def number(self, number: int, line: str, said: str, *, flagged: bool) -> float:
+        """A number; of `-0.00` nobody can tell whether it is below zero, if no flag says it."""
         told = said.replace(",", "").strip()
         if not re.fullmatch(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", told):
             raise ValueError(f"line {number}: {said!r} is no number: {line.strip()}")
-        if told[0] == "-" and float(told) == 0:
+        if told[0] == "-" and float(told) == 0 and not flagged:
             raise ValueError(f"line {number}: {said} may be below zero, or not: {line.strip()}")
         return float(told) if re.search(r"[.eE]", told) else int(told)
 
@@ -275,13 +313,20 @@ class RowReader:
                 self.kept[group] = told
         elif "last" in how:
             self.kept[group] = told
+        elif "merge" in how:
+            self.merged(old["fields"], fields, how["merge"])
         elif "same" in how and fields.get(how["same"]) != old["fields"].get(how["same"]):
             raise ValueError(f"line {number}: line {old['number']} says otherwise: {line.strip()}")
+
+    def merged(self, old: dict[str, Any], fields: dict[str, Any], head: str) -> None:
+        """What the first one lacks, from those behind it; but not from one that has the field `head` too."""
+        if not (old.get(head) and fields.get(head)):
+            old.update({name: said for name, said in fields.items() if old.get(name) is None})
 
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The result, with the file that it names."""
         self.any = True
-        made = entry({**self.rule, "numbers": ()}, number, line, fields)
+        made = entry({**self.rule, "numbers": (), "maps": {}}, number, line, fields)
         follow = self.rule.get("follow")
         if follow and fields.get(follow["field"]):
             made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}
@@ -294,8 +339,7 @@ class RowReader:
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         self.took = set()
-        made = self.whole() if self.joined else []
-        self.closed()
+        made = [*(self.whole() if self.joined else []), *self.closed()]
         if self.text:
             made += self.json_keys()
         made += [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]

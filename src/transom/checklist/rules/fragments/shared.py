@@ -4,6 +4,11 @@ import re
 from typing import Any
 
 
+def colourless(line: str) -> str:
+    """A line without colours."""
+    return re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", line) if "\x1b" in line else line
+
+
 def entry(rule: dict[str, Any], number: int | None, line: str, fields: dict[str, Any]) -> dict[str, Any]:
     """One result: known words mapped, numbers made, fields that the spec does not name dropped."""
     for name, words in rule.get("maps", {}).items():
