@@ -288,6 +288,9 @@ async def test_a_quota_holds_over_a_restart(tmp_path: Path) -> None:
     assert "called 2 times, which is all that is allowed" in results(last)[0]
 
 
+BESIDE = "[The same call stands in this reply as '1'; it is made once. Its result is there.]"
+
+
 async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None:
     did: list[str] = []
 
@@ -301,7 +304,7 @@ async def test_an_identical_call_is_answered_from_before_with_a_remark() -> None
     async with Agent(SEAT, provider=provider, tools=[tool(run), tool(run, name="clock", fresh=True)]) as agent:
         await agent.send("go")
     assert did == ["a", "now", "now"]
-    assert [content.splitlines()[-1] for content in results(provider.requests[1])] == ["saw a 1", "saw a 1"]
+    assert results(provider.requests[1]) == ["saw a 1", BESIDE]
     repeated, clock = results(provider.requests[2])
     assert repeated == "[The same call was made before, as '1'; it is not made again. Its result was:]\nsaw a 1"
     assert (clock, results(provider.requests[3])) == ("saw now 2", ["saw now 3"])
@@ -325,8 +328,9 @@ async def test_a_repeated_call_is_answered_with_the_summary_that_the_first_was(t
         await program(equal)
     first, *repeated = await program(asks(look("a", "3")), "ok")
     assert "AB-1 stands in line 1" in first and len(repeated) == 2
-    for one in repeated:
-        assert one == f"[The same call was made before, as '1'; it is not made again. Its result was:]\n{first}"
+    beside, later = repeated
+    assert beside == BESIDE
+    assert later == f"[The same call was made before, as '1'; it is not made again. Its result was:]\n{first}"
 
 
 async def test_a_repeated_result_is_as_local_and_as_little_trusted_as_the_first() -> None:

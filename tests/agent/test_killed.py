@@ -12,7 +12,7 @@ import pytest
 
 from tests.agent.agent_driver import program
 from tests.forked import records
-from transom.agent.home import KIND
+from transom.agent.setup import KIND
 from transom.llm import Chain, ScriptedProvider
 from transom.runs import Run, Workspace
 

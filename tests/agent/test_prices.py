@@ -142,7 +142,7 @@ async def test_a_cap_holds_whatever_its_provider_is_called(name: str, tmp_path: 
 
 
 def test_a_journal_is_counted_once(mine: Prices) -> None:
-    purse = Spending(3, mine.of)
+    purse = Spending(3, mine)
     state, spent = RunState(), Spent()
     for by in ("corp:model", "rules", "replay"):
         spent.add(by, Usage(500_000))

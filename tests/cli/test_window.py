@@ -244,18 +244,20 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys
 
 
 def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One is gone on with, and one is repaired, behind a result of a tool; the server counts twice the tokens."""
+    """One says nothing, and one is repaired, behind a result of a tool; the server counts twice the tokens."""
     role = replace(SEAT, output={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
     saw: dict[str, Any] = {"stop": "tool_calls"}
     replies: list[tuple[Any, dict[str, Any]]] = [
-        *((ToolCall("1", "look", {"at": "a"}), saw), (Text('{"n": '), {"stop": "pause"}), (Text("seven}"), {})),
+        *((ToolCall("1", "look", {"at": "a"}), saw), (None, {"stop": "pause"}), (Text('{"n": seven}'), {})),
         *((Text('{"n": 7}'), {}), (Text('{"n": 8}'), {})),
     ]
 
     def answer(request: Request) -> Reply:
         part, more = replies.pop(0)
         schema = estimate_tokens(schema_text(role.schema or {}))
-        return Reply((part,), usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10), **more)
+        return Reply(
+            (part,) if part else (), usage=Usage(2 * (estimate_tokens(render(request).as_text()) + schema), 10), **more
+        )
 
     async def talk() -> None:
         provider = ScriptedProvider(answer)
@@ -265,10 +267,10 @@ def test_every_call_of_an_answer_has_shares_of_its_own(here: Path, capsys: pytes
 
     asyncio.run(talk())
     calls = windows(capsys, "t")["calls"]
-    assert [call["status"] for call in calls] == ["whole", "pause", "repair", "whole", "whole"]
+    assert [call["status"] for call in calls] == ["whole", "silent", "repair", "whole", "whole"]
     shares = [{one["name"]: one["used"] for one in call["shares"]} for call in calls]
     lasting = [share["conversation"] for share in shares]
-    assert lasting[1] < lasting[2] < lasting[3], "what came so far stands there, too"
+    assert lasting[1] < lasting[2] < lasting[3], "what was said in between stands there, too"
     asked = [call["turns"][-1].get("text", "") for call in calls]
     assert ["cannot be used" in text for text in asked] == [False, False, False, True, False]
     for call in calls[1:]:

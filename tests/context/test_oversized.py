@@ -15,7 +15,7 @@ from transom.context import TokenCorrection, WindowBudget
 from transom.context.outline import kind_of, lines_of, outline
 from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE, read_slice
-from transom.context.summary import STRUCK, extract, hold, seen_in, summarised, summary_room
+from transom.context.summary import STRUCK, Summary, extract, hold, seen_in, summarised, summary_room
 from transom.context.tokens import Measure
 from transom.errors import ToolRefused
 from transom.gates.facts import Source, facts_of
@@ -354,25 +354,31 @@ def test_a_sub_conversation_opens_with_the_source_or_its_outline() -> None:
     assert outlined.text == found.reference(PLAIN).content
 
 
+def returned(found: Oversized, said: str, *, ratio: float) -> tuple[ToolResult, Summary]:
+    """What a conversation is told once a sub-conversation has read a result."""
+    summary = summarised(said, found.result.content, found.room(PLAIN, ratio), PLAIN)
+    return found.in_brief(summary.text), summary
+
+
 @pytest.mark.parametrize("limit", [100, 300, 1_000])
 @pytest.mark.parametrize("said", ["Fine.\n" * 5_000, ""], ids=["a summary", "an extract"])
 def test_a_summary_takes_no_more_than_a_result_with_all_that_is_said_of_it(limit: int, said: str) -> None:
     found = Oversized(ToolResult("1", "look", ROW * 200), "result-1", 100_000, limit, "delegate")
-    told, _ = found.returned(said, PLAIN, ratio=10)
+    told, _ = returned(found, said, ratio=10)
     assert PLAIN.count(told.content) <= limit
 
 
 def test_what_a_sub_conversation_returns_is_bounded_and_keeps_its_trust() -> None:
     found = big(REPORT, egress="local")
-    result, summary = found.returned("It broke at u_core/u_mul, 12 of 480, 77 times.", PLAIN, ratio=10)
+    result, summary = returned(found, "It broke at u_core/u_mul, 12 of 480, 77 times.", ratio=10)
     assert (result.id, result.trust, result.egress, result.is_error) == ("c1", "untrusted", "local", False)
     assert "kept whole as artifact 1" in result.content
     assert f"12 of 480, {STRUCK} times" in result.content
     assert summary.struck == ("77",)
-    failed, summary = found.returned("", PLAIN, ratio=10)
+    failed, summary = returned(found, "", ratio=10)
     assert summary.by == "extract"
     assert PLAIN.count(failed.content) <= found.limit
-    tight, _ = found.returned(PROSE * 50, PLAIN, ratio=50)
+    tight, _ = returned(found, PROSE * 50, ratio=50)
     assert PLAIN.count(tight.content) < PLAIN.count(result.content) + 400
 
 

@@ -127,7 +127,7 @@ class Tidy(Desk):
     ends = "done"
 
     async def stages(self, run: Run, source: str) -> Any:
-        run.keep(self.retention)
+        run.files.keep(self.retention)
         one, two, both = await super().stages(run, source)
         await run.finish(self.ends)
         return one, two, both
@@ -146,7 +146,7 @@ async def test_success_cleans_up_and_the_journal_stays(tmp_path: Path) -> None:
 async def test_what_is_not_over_keeps_its_attempts(status: str, tmp_path: Path) -> None:
     class Unfinished(Tidy):
         async def stages(self, run: Run, source: str) -> Any:
-            run.keep(self.retention)
+            run.files.keep(self.retention)
             return await Desk.stages(self, _Ending(run, status), source)  # type: ignore[arg-type]  # stands in for the Run
 
     at = Unfinished(tmp_path, desk(tmp_path)[1])

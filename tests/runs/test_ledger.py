@@ -67,8 +67,8 @@ async def in_one_commit(
 
     async with SqliteStore.open(folder / "s.db", after_append=linger) as store:
         ledger = EventLog(store, "r", folder)
-        await ledger.append("nodes", {"table": "t", "nodes": []})  # by this task: that of another one is the thread's
-        first = asyncio.create_task(ledger.append("nodes", {"table": "t", "nodes": ["a"]}))
+        await ledger.append("opened", {})  # by this task: that of another one is the thread's
+        first = asyncio.create_task(ledger.append("opened", {}))
         await asyncio.sleep(0)
         tasks = [asyncio.create_task(one) for one in work(ledger)]
         await asyncio.sleep(0)
@@ -88,7 +88,7 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
 
     (tmp_path / "s.md").write_text("text")
     records, ledger = await in_one_commit(tmp_path, work)
-    assert [record.kind for record in records] == ["nodes", "nodes", "marked", *BESIDE]
+    assert [record.kind for record in records] == ["opened", "opened", "marked", *BESIDE]
     assert ledger.state == fold(records)
     marks = ledger.state.conversation(key_of(WHERE)).marks
     assert len(ledger.state.once["s", "", "m"]) == 1

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from transom.errors import InputError
-from transom.llm import ToolCall
+from transom.llm import Reply, ToolCall
 from transom.runs.journal import RunState, apply
-from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer_call, in_full, of_call
+from transom.runs.questions import APPROVAL, BEGUN, Choice, chosen, how_to_answer, in_full, of_call
 
 KEY: dict[str, Any] = {"stage": "s", "epoch": "", "conversation": "main", "ordinal": 0, "call": 0}
 CALL = ToolCall("1", "wire", {"at": "HUSH"})
@@ -17,7 +17,11 @@ FILE: Choice = {"stage": "s", "fingerprint": "f" * 64, "edited": "e", "file": "s
 
 
 def state(*choices: Choice) -> RunState:
+    """A conversation whose last reply makes the call, and what waits in it."""
     found = RunState()
+    reply = Reply((CALL,), stop="tool_calls").to_json()
+    apply(found, "user_message", {**KEY, "text": "pay", "fingerprint": "f"})
+    apply(found, "model_reply", {**KEY, "reply": reply})
     for choice in choices:
         apply(found, "paused", {"stage": choice["stage"], "reason": "why", "choice": choice})
     return found
@@ -30,7 +34,7 @@ def test_what_is_local_is_in_no_error() -> None:
     ) as error:
         chosen("run", state(*local).waiting, None)
     assert "HUSH" not in str(error.value) and "HUSH" in in_full(local[0])
-    assert "HUSH" not in " ".join(how_to_answer_call("run", local[0]))
+    assert "HUSH" not in how_to_answer("run", local[0])
 
 
 def test_a_file_and_calls_of_one_stage_wait_beside_each_other() -> None:

@@ -5,41 +5,41 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import replace
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget
 from transom.agent.delegate import SubAgent, equip
 from transom.agent.events import Event, OnEvent
-from transom.agent.home import (
-    NAMELESS,
-    AgentConfig,
-    AgentLocation,
-    OpenPlace,
-    check_given,
-    given_role,
-    given_setup,
-    open_place,
-    stage_of,
-)
 from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, Response, SubConversation
-from transom.agent.record import context_of, conversations, write_recording
+from transom.agent.record import context_of, conversations
 from transom.agent.session import Session
-from transom.agent.setup import DeferredStore, Setup
-from transom.agent.sub_conversation import close_program_sub, open_program_sub, program_sub_id
+from transom.agent.setup import (
+    NAMELESS,
+    AgentConfig,
+    AgentLocation,
+    DeferredStore,
+    Setup,
+    check_given,
+    open_place,
+    stage_of,
+)
+from transom.agent.sub_conversation import close_program_sub, open_program_sub
 from transom.canonical import whole_text
 from transom.context import Mark
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
-from transom.errors import InputError, RunError
+from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
+from transom.llm.checked import check_kind
 from transom.runs import Approval, Named
 from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
+from transom.runs.windows import recording_of
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -87,19 +87,20 @@ class Agent:
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        check_given(role, tools, at)
-        given = list(tools)
+        check_given(role, tools, provider, at)
+        given, stage = list(tools), stage_of(at)
         self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
         own = as_tools([one for one in given if not isinstance(one, SubAgent)])
-        setup = given_setup(provider, at)
-        role = setup.role(given_role(role, own), memory=any(isinstance(one, KeepsAnswers) for one in sources))
-        stage = stage_of(at)
+        if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:
+            what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
+            raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
+        setup = Setup() if stage else Setup.of(provider)
+        role = setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
         limits = DeferredStore()
         chain = stage.host.chain if stage else setup.chain(role.name, limits)
         box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
-        self._config = config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
-        config.meter.hold(budget or Budget(), config.chain.everyone, setup.settings.paths.prices)
-        box.max_turns = config.meter.budget.turns
+        self._config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
+        self.budget = budget or Budget()
         self._prepare(on_event)
         if stage:
             refuse_in_tool_call(stage.host, stage.place)
@@ -107,7 +108,7 @@ class Agent:
 
     def _prepare(self, on_event: OnEvent | None, session: Session | None = None) -> None:
         self._name = MAIN if session is None else session.id
-        self._place: OpenPlace | None = None
+        self._closing: AsyncExitStack | None = None
         self._session = session
         self._subs: dict[str, Self] = {}
         self._parent: Agent | None = None
@@ -184,11 +185,8 @@ class Agent:
             InputError: it is no mark.
             RunError: nothing was said yet.
         """
-        session, given = await self._open(), mark
-        checked: object = given
-        if not isinstance(checked, Mark):
-            what = f"what is said of an event is a Mark, and this is {mark!r:.80}"
-            raise InputError(what, where=session.id, hint="say agent.mark(Mark(...))")
+        session = await self._open()
+        check_kind(mark, Mark, "mark", session.id)
         said = session.state.messages[: session.next]
         at = (said[-1].end or len(session.state.turns)) if said else 0
         if not at:
@@ -204,7 +202,7 @@ class Agent:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
         host = (await self._open()).stage.host
-        if stage := check_asked(approval, host.state.waiting, host.state.approvals):
+        if stage := check_asked(approval, host.state.waiting, host.state.decisions.values()):
             await host.append("decided", approval.to_record(stage))
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
@@ -229,14 +227,15 @@ class Agent:
             what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
             raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
         purpose, background = whole_text(purpose), whole_text(background)
-        if (known := program_sub_id(session, purpose, background, name)) in self._subs:
+        opened = await open_program_sub(session, purpose, background, name)
+        if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
-            raise RunError(f"a sub-conversation {known} was opened already", where=session.id, hint=hint)
+            raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
         sub = self.__new__(type(self))
         sub._config, sub._sub_agents = self._config, []
-        sub._prepare(self._hear, await open_program_sub(session, purpose, background, name))
-        sub._place, sub._parent = self._place, self
-        self._subs[known] = sub
+        sub._prepare(self._hear, opened)
+        sub._parent = self
+        self._subs[opened.id] = sub
         return sub
 
     async def close_sub(self, sub: Agent) -> Summary:
@@ -290,27 +289,12 @@ class Agent:
 
     @property
     def budget(self) -> Budget:
-        """How much it may use; may be raised at any time. A sub-conversation has the agent's, but turns of its own."""
-        return replace(self._config.meter.budget, turns=self._box.max_turns)
+        """How much it and its sub-conversations may use together; may be raised at any time."""
+        return self._config.meter.budget
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        meter = self._config.meter
-        if not self._parent:
-            meter.hold(budget, self._config.chain.everyone, self._config.setup.settings.paths.prices)
-        elif replace(budget, turns=meter.budget.turns) != meter.budget:
-            what = "a sub-conversation shares the budget of its agent, but for turns"
-            raise RunError(what, where="budget", hint="say replace(sub.budget, turns=...), or set agent.budget")
-        self._hold_turns(budget.turns)
-
-    @property
-    def _box(self) -> Toolbox:
-        return self._session.toolbox if self._session else self._config.toolbox
-
-    def _hold_turns(self, turns: int) -> None:
-        self._box.max_turns = turns
-        for sub in self._subs.values():
-            sub._hold_turns(turns)
+        self._config.meter.hold(budget, self._config.chain.everyone, self._config.setup.settings.paths.prices)
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
         """Add a tool; it is there from the next call on.
@@ -321,10 +305,11 @@ class Agent:
             ToolError: its name is taken, or its schema is none.
         """
         (tool,) = as_tools([tool])
-        if self._session and tool.spec in self._box.specs and in_tool_call(self._session.stage.host):
-            self._box.offer(tool)  # a handler whose call is tried again registers the same again
+        box = self._session.toolbox if self._session else self._config.toolbox
+        if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
+            box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
-            self._box.register(tool)
+            box.register(tool)
         for sub in self._subs.values():
             sub.register_tool(tool)
 
@@ -358,7 +343,18 @@ class Agent:
             RunError: nothing was said yet.
             InputError: see `recording_of` and `Recording.write`.
         """
-        write_recording(self._session, Path(path), local=local)
+        session = self._session
+        if session is None or not session.state.messages:
+            raise RunError("nothing was said yet that could be recorded", hint="send a message first")
+        host, key = session.stage.host, session.key
+
+        def mine(data: Any) -> bool:
+            here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
+            return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
+
+        redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
+        found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
+        found.write(Path(path))
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 
@@ -371,9 +367,11 @@ class Agent:
         async with self._opening:
             if self._session is None:
                 config = self._config
-                self._place = await open_place(config)
-                stage, seat = self._place.stage, config.setup.settings.llm.sub_conversation
+                stage, self._closing = await open_place(config)
+                if stage.kept:
+                    self._closing.callback(stage.release, self._name)
                 refuse_in_tool_call(stage.host, self._name)
+                seat = config.setup.settings.llm.sub_conversation
                 session = Session(stage, self._name, config.role, config.toolbox, config.meter, seat, self._on_event)
                 session.sources = config.sources
                 session.refuse()
@@ -395,12 +393,10 @@ class Agent:
             while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
                 async with lock:
                     pass
-            place, session, self._place, self._session = self._place, self._session, None, None
+            closing, self._closing, self._session = self._closing, None, None
             self._subs.clear()
-            if place and session:
-                state = session.state
-                place.stage.release(self._name) if place.run is None and place.stage.kept else None
-                await place.close(answered=bool(state.messages) and state.open_message is None)
+            if closing:
+                await closing.aclose()
 
     def _locks(self) -> list[asyncio.Lock]:
         return [self._lock, *(lock for sub in self._subs.values() for lock in sub._locks())]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.errors import CapReached, InputError
-from transom.llm import Provider, Usage
+from transom.llm import Provider
+from transom.llm.checked import check_kind
 from transom.runs.conversation import Spent
-from transom.runs.prices import Prices, cost_of, published, unpriced
+from transom.runs.prices import Prices, Spending, published
 from transom.tools import MAX_TURNS
 
 
@@ -51,13 +51,11 @@ class Meter:
 
     Attributes:
         budget: what may be used.
-        free: who costs nothing: providers on this machine.
     """
 
     budget: Budget = field(default_factory=Budget)
-    free: frozenset[str] = frozenset()
-    _prices: Prices | None = None
-    _summed: tuple[int, float | None] = (0, 0.0)
+    _spending: Spending = field(default_factory=Spending)
+    _counted: int = 0
 
     def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
         """Another budget from now on.
@@ -66,30 +64,22 @@ class Meter:
             InputError: no budget; dollars are capped, and the cost of a provider's replies could not be told; a price
                 list that cannot be read.
         """
-        given: object = budget
-        if not isinstance(given, Budget):
-            raise InputError(f"a budget is a Budget, and this is {budget!r:.80}", where="budget", hint="say Budget()")
-        if budget.prices or (prices and self._prices is None):
-            self._prices = budget.prices or Prices.load(prices)
+        check_kind(budget, Budget, "budget", "Agent")
+        known = budget.prices or self._spending.prices or (Prices.load(prices) if prices else None)
         if budget.usd is not None:
-            (self._prices or published()).check(providers)
-        self.free |= {one.name for one in providers if one.local}
-        self.budget, self._summed = budget, (0, 0.0)
+            (known or published()).check(providers)
+        free = self._spending.free | {one.name for one in providers if one.local}
+        self.budget, self._spending, self._counted = budget, Spending(budget.usd, known, free), 0
 
     def usd(self, spent: Spent, replies: int | None = None) -> float | None:
         """Dollars of the first so many replies, of all where None; None where nobody knows what one cost."""
-        if replies is not None and replies != len(spent.replies):
-            costs = [self._cost(by, usage) for by, usage in spent.replies[:replies]]
-            return None if None in costs else math.fsum(cost or 0.0 for cost in costs)
-        done, total = self._summed if self._summed[0] <= len(spent.replies) else (0, 0.0)
-        for by, usage in spent.replies[done:]:
-            cost = self._cost(by, usage)
-            total = None if cost is None or total is None else total + cost
-        self._summed = (len(spent.replies), total)
-        return total
-
-    def _cost(self, by: str, usage: Usage) -> float | None:
-        return cost_of(by, usage, lambda used, who: (self._prices or published()).of(used, who), self.free)
+        many = len(spent.replies) if replies is None else replies
+        if many < self._counted:
+            self._spending, self._counted = replace(self._spending, unpriced="", _sum=0.0), 0
+        for by, usage in spent.replies[self._counted : many]:
+            self._spending.add(by, usage)
+        self._counted = many
+        return self._spending.usd
 
     def deadline(self, outer: float | None) -> float | None:
         """When a message that is sent now has to be over, and at the latest when the one is that it is part of."""
@@ -107,15 +97,10 @@ class Meter:
         if budget.tokens is not None and tokens >= budget.tokens:
             raise CapReached("tokens", budget.tokens, tokens)
         if budget.usd is not None:
-            used = self.usd(spent)
-            if used is None:
-                raise unpriced(next(by for by, usage in spent.replies if self._cost(by, usage) is None))
-            if used >= budget.usd:
-                raise CapReached("usd", budget.usd, used)
-        if deadline is None:
-            return None
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
+            self.usd(spent)
+            self._spending.check()
+        seconds = None if deadline is None else deadline - time.monotonic()
+        if seconds is not None and seconds <= 0:
             raise self.late()
         return seconds
 

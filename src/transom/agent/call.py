@@ -84,10 +84,11 @@ async def call(
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `go_on` and `Stage.ask`.
     """
     box = tools or Toolbox()
-    _check_tools(role, box)
-    if budget:
-        box.max_turns = budget.turns
-    session = Session(stage, "", role, box, Meter(budget or Budget()), raises=True)
+    if role.tools != box.specs:
+        declared, given = (", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs))
+        what = f"it declares the tools [{declared}] and is given [{given}]"
+        raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
+    session = Session(stage, "", role, box, Meter(budget or Budget(turns=box.max_turns)), raises=True)
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
     equip(session)
 
@@ -137,13 +138,6 @@ async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], 
             unquote(error, replace(request, window=replace(request.window, turns=turns)), chain.policy)
             tell_unread(request, error, chain, asked)
         raise
-
-
-def _check_tools(role: Role, box: Toolbox) -> None:
-    if role.tools != box.specs:
-        declared, given = (", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs))
-        what = f"it declares the tools [{declared}] and is given [{given}]"
-        raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
 
 
 def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> list[str]:

@@ -7,28 +7,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
+from transom.agent.loop import CALL_ID
 from transom.agent.results import kept_results, name_of, offer_reading, outcomes_kept, sources_of, whole_of
 from transom.agent.session import Session
 from transom.agent.sub_conversation import (
     MOST_TOKENS,
-    Found,
-    close_link,
-    closed_summary,
-    found_by,
+    answered_by,
     purpose_blocks,
     sub_role,
     sub_session,
-    without_own,
 )
-from transom.agent.tool_execution import CALL_ID
 from transom.canonical import Json
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE
 from transom.context.summary import Summary, summarised, summary_room
-from transom.errors import ToolExecutionError
 from transom.llm import Block, Role, ToolCall, ToolResult, ToolSpec, UserMessage
-from transom.llm.turns import strictest
+from transom.llm.turns import Egress, strictest
 from transom.tools import Arguments, Function, Toolbox, ToolDefinition, ToolOutcome, ToolReturn, as_tools
 
 DELEGATE = ToolSpec(
@@ -46,8 +41,7 @@ DELEGATE = ToolSpec(
                 "type": "array",
                 "items": {"type": "string"},
                 "description": "What is to be looked at; may be empty. The name of a kept result; of a tool, where it"
-                " was called once; `look #2` for the second call of look, `look #-1` for its last; `event 12`, as"
-                " notes name it.",
+                " was called once; `look #2` for the second call of look; `event 12`, as notes name it.",
             },
         },
         "required": ["purpose", "sources"],
@@ -110,32 +104,18 @@ def equip(session: Session, subs: Sequence[SubAgent] = ()) -> Session:
 
 async def _in_brief(session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
     """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
-    name, whole = name_of(outcome.kept), whole_of(session, outcome)
+    name, whole, tokens = name_of(outcome.kept), whole_of(session, outcome), session.correction
     offer_reading(session)
     inner = session.parent is not None and "/" in session.id
-    strategy = "truncate" if inner else session.role.strategy
-    window, tokens, ratio = session.window, session.correction, session.seat.ratio
-    big = oversized(whole, name, strategy, window, tokens)
+    big = oversized(whole, name, "truncate" if inner else session.role.strategy, session.window, tokens)
     if big is None or big.remedy == "refer":
         return outcome
-    state = session.state
-    beside = len(state.pending.calls) if state.pending else 1
+    beside = len(session.state.pending.calls) if session.state.pending else 1
     big = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
+    room = big.room(tokens, session.seat.ratio)
     purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
-    _, source = await in_thread_if_large(len(whole.content), lambda: big.opening(purpose, window, tokens))
-    blocks = (*purpose_blocks(purpose, _asked(session), state.egress != "any"), source)
-    room = summary_room(big.tokens, big.limit, ratio)
-    sub = _sub_of_call(session, f"{session.id}/{state.replies - 1}.{number}", blocks, room, {name: whole})
-    if closed := closed_summary(sub):
-        egress = strictest(whole.egress, sub.state.egress)
-        return replace(outcome, result=replace(big.in_brief(closed.text), egress=egress))
-    found = await found_by(sub, purpose, None, blocks, [whole.content])
-    sized = len(whole.content) + len(found.seen)
-    result, summary = await in_thread_if_large(
-        sized, lambda: big.returned(found.text, tokens, ratio=ratio, also=found.seen)
-    )
-    await close_link(sub, summary, found.egress)
-    return replace(outcome, result=replace(result, egress=strictest(result.egress, found.egress)))
+    told, egress = await _looked_into(session, session.place(number).opens, purpose, {name: whole}, room)
+    return replace(outcome, result=replace(big.in_brief(told), egress=strictest(whole.egress, egress)))
 
 
 def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
@@ -143,66 +123,56 @@ def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
 
     async def handed_on(arguments: Arguments) -> ToolReturn:
         task = str(arguments["task"])
-        box = Toolbox(declared.definitions, max_turns=session.toolbox.max_turns, redact=session.toolbox.redact)
-        role = replace(declared.role, tools=box.specs)
-        sub = sub_session(session, CALL_ID.get(), role, box)
-        closed = closed_summary(sub)
-        if closed is None:
-            found = await found_by(sub, task, task, ())
-            if not found.text:
-                raise _sub_failed(found)
-            closed = Summary(found.text, "model")
-            await close_link(sub, closed, found.egress)
-        return ToolReturn(closed.text, egress=sub.state.egress)
+        box = Toolbox(declared.definitions, redact=session.toolbox.redact)
+        sub = sub_session(session, CALL_ID.get(), declared.role, box)
+        summary = await answered_by(sub, task, task, lambda said, _: Summary(said, "model") if said else None)
+        return ToolReturn(summary.text, egress=sub.state.egress)
 
     told = (declared.name, declared.description, _TASK, handed_on)
     return ToolDefinition(*told, effect="idempotent", trust="untrusted", of_run=True)
 
 
 async def _delegated(session: Session, arguments: Arguments) -> ToolReturn:
-    purpose, names = str(arguments["purpose"]), [str(one) for one in cast("list[Json]", arguments["sources"])]
-    named = sources_of(session.state, kept_results(session), names)
-    whole, room = "\n\n".join(source.content for source in named.values()), MOST_TOKENS
+    names = [str(one) for one in cast("list[Json]", arguments["sources"])]
+    named, room = sources_of(session.state, kept_results(session), names), MOST_TOKENS
     if named:
-        room = summary_room(session.correction.count(whole), session.window.result_tokens, session.seat.ratio)
-    shown = await in_thread_if_large(len(whole), lambda: _shown(session, purpose, named))
-    blocks = (*purpose_blocks(purpose, _asked(session), session.state.egress != "any"), *shown)
-    outlined = {name: one for (name, one), block in zip(named.items(), shown, strict=True) if block.text != one.content}
-    sub = _sub_of_call(session, CALL_ID.get(), blocks, room, outlined)
-    closed = closed_summary(sub)
-    if closed is None:
-        found = await found_by(sub, purpose, None, blocks, [one.content for one in named.values()])
-        if not found.text and not named:
-            raise _sub_failed(found)
-        source, also = (whole, found.seen) if named else (found.seen, "")
-        tokens = session.correction
-        closed = await in_thread_if_large(
-            len(source) + len(also), lambda: summarised(found.text, source, room, tokens, also=also)
-        )
-        await close_link(sub, closed, found.egress)
-    return ToolReturn(closed.text, egress=sub.state.egress)
+        whole = session.correction.count(_joined(named))
+        room = summary_room(whole, session.window.result_tokens, session.seat.ratio)
+    told, egress = await _looked_into(session, CALL_ID.get(), str(arguments["purpose"]), named, room)
+    return ToolReturn(told, egress=egress)
 
 
-def _sub_of_call(
+async def _looked_into(
     session: Session,
     id: str,  # noqa: A002  the conversation's
-    blocks: Sequence[Block],
+    purpose: str,
+    sources: Mapping[str, ToolResult],
     room: int,
-    outlined: Mapping[str, ToolResult],
-) -> Session:
-    box = session.toolbox.within(without_own(session.toolbox))
-    role = replace(sub_role(session.role, session.seat, [block.name for block in blocks], room), tools=box.specs)
-    sub = sub_session(session, id, role, box)
-    sub.given, sub.readable = tuple(blocks), {**outlined}
-    if outlined or READ_SLICE in session.toolbox.specs:
+) -> tuple[str, Egress]:
+    """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is.
+
+    Raises:
+        ToolExecutionError: it failed, and there are no sources of which lines could stand in for its answer.
+    """
+    whole, tokens = _joined(sources), session.correction
+    shown = await in_thread_if_large(len(whole), lambda: _shown(session, purpose, sources))
+    blocks = (*purpose_blocks(purpose, _asked(session), session.state.egress != "any"), *shown)
+    sub = sub_session(session, id, sub_role(session.role, session.seat, [block.name for block in blocks], room))
+    pairs = zip(sources.items(), shown, strict=True)
+    sub.readable = {name: source for (name, source), block in pairs if block.text != source.content}
+    if sub.readable or READ_SLICE in session.toolbox.specs:
         offer_reading(sub)
-    return sub
+
+    def summed(said: str, seen: str) -> Summary | None:
+        source, also = (whole, seen) if sources else (seen, "")
+        return summarised(said, source, room, tokens, also=also) if said or sources else None
+
+    summary = await answered_by(sub, purpose, None, summed, blocks, [one.content for one in sources.values()])
+    return summary.text, sub.state.egress
 
 
-def _sub_failed(found: Found) -> ToolExecutionError:
-    error = ToolExecutionError(f"the sub-conversation failed: {found.why}", hint="look into it yourself")
-    error.egress = found.egress
-    return error
+def _joined(sources: Mapping[str, ToolResult]) -> str:
+    return "\n\n".join(source.content for source in sources.values())
 
 
 def _shown(session: Session, purpose: str, sources: Mapping[str, ToolResult]) -> list[Block]:

@@ -1,29 +1,41 @@
-"""The loop: one message, model calls and tool calls until there is an answer. Only new work runs through it."""
+"""The loop: one message, model calls and tool calls until there is an answer. Only new work runs through it.
+
+The calls of a reply are run together, none twice, and each result is journaled as it comes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 
-from transom.agent.events import ReplyDelta, ReplyReceived
-from transom.agent.results import offer_reading
+from transom.agent.events import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
+from transom.agent.results import keep, offer_reading
 from transom.agent.session import Session
-from transom.agent.tool_execution import run_pending
 from transom.canonical import Json
 from transom.context import Assembled, go_on
-from transom.context.window import with_shares
-from transom.errors import InputError, OutOfTurns, TransomError, Unanswered
-from transom.llm import AssistantMessage, Block, Reply, Request
-from transom.llm.answering import CUT_OFF, GO_ON, MOST_PAUSES, VOID, answer_in_vain, is_paused, paused_in_vain
+from transom.context.oversized import level
+from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
+from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
+from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
 from transom.llm.structured import complaints, repair_text
 from transom.llm.unquoted import unquote
-from transom.runs.conversation import Conversation
+from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
+from transom.runs.tool_calls import ToolCallScope
 from transom.telemetry import keys
+from transom.tools.answers import again, done_before, made_beside, refused, stopped_while_running, used_up
+from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
+from transom.tools.toolbox import Accepted
 
 _log = logging.getLogger(__name__)
+
+CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
+"""In the handler of a tool of the runtime: the id of the sub-conversation that the call may open."""
 
 
 async def run_message(session: Session) -> Reply:
@@ -44,23 +56,25 @@ async def run_message(session: Session) -> Reply:
             state = session.state
             if (answer := state.messages[-1].answer) is not None:
                 return answer
-            if state.pending is None:  # it paused, or does not follow its schema
+            if state.pending is None:  # it said nothing, or does not follow its schema
                 continue
-        if state.messages[-1].rounds > session.toolbox.max_turns:
+        if state.messages[-1].rounds > (most := session.meter.budget.turns):
             turns = (*state.turns, AssistantMessage(state.pending.parts))
-            what = f"it calls tools after its {session.toolbox.max_turns} turns are used up"
+            what = f"it calls tools after its {most} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
         await run_pending(session)
         session.check_listener()
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
-    """What a model is told whose last answer does not follow its schema; None where nothing is to be said."""
-    last = state.turns[-1] if state.turns else None
-    if state.messages[-1].bad_from is None or not isinstance(last, AssistantMessage):
-        return None
-    wrong = complaints(Reply(last.parts), session.check) if session.check else []
-    return {"text": repair_text(wrong)}
+    """What a model is told that said nothing, or does not follow its schema; None where nothing is to be said."""
+    last, replies, ordinal = state.turns[-1] if state.turns else None, state.messages[-1].replies, state.replies - 1
+    status = replies[ordinal].get("status") if ordinal in replies else None
+    if status == "silent" and last != GO_ON:
+        return {"text": GO_ON.text}
+    if status == "repair" and isinstance(last, AssistantMessage) and session.check:
+        return {"text": repair_text(complaints(Reply(last.parts), session.check))}
+    return None
 
 
 # -- one request ------------------------------------------------------------------------------------------------------
@@ -76,11 +90,6 @@ async def ask(session: Session) -> None:
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
-    if state.partial:
-        said = (AssistantMessage(state.partial.reply.parts),) if state.partial.reply.parts else ()
-        turns = (*request.window.turns, *said, *((GO_ON,) if state.partial.silent else ()))
-        request = replace(request, window=replace(request.window, turns=turns))
-        request = with_shares(request, session.role, budget=session.window, tokens=session.correction)
     if session.half:  # an error, a stop or a cap cut it off
         hear_piece(session, CUT_OFF)
     try:
@@ -91,7 +100,7 @@ async def ask(session: Session) -> None:
             judge=lambda reply: status_of(session, state, reply),
             on_delta=lambda piece: hear_piece(session, piece),
             seconds=seconds,
-            size=None if state.partial else assembled.size,
+            size=assembled.size,
         )
     except TimeoutError as error:
         raise error if isinstance(error, Unanswered) else session.meter.late() from error
@@ -150,27 +159,26 @@ def _tell_folded(session: Session, made: Assembled, began: int) -> None:
 
 
 def status_of(session: Session, state: Conversation, reply: Reply) -> str:
-    """How an answer stands after a reply: "" where it is whole, else `pause`, `repair` or `failed`."""
-    before = state.partial
-    if session.check is None and reply.stop != "pause":
-        return ""
-    whole = replace(reply, parts=(*before.reply.parts, *reply.parts)) if before else reply
-    if is_paused(whole):
-        if not (before and before.urged and not reply.parts):
-            return "pause" if (before.pauses if before else 0) < MOST_PAUSES else "failed"
-        whole = replace(whole, stop="end")
+    """How an answer stands after a reply: "" where it is whole, else `silent`, `repair` or `failed`."""
+    message = state.messages[-1]
+    if reply.stop == "pause" and not reply.calls:
+        if reply.parts:
+            return "failed"
+        if all(data.get("status") != "silent" for data in message.replies.values()):
+            return "silent"
+        reply = replace(reply, stop="end")
     try:
-        wrong = complaints(whole, session.check) if session.check else []
+        wrong = complaints(reply, session.check) if session.check else []
     except InputError:
         return "failed"
-    return "" if not wrong else "repair" if state.messages[-1].bad_from is None else "failed"
+    return "" if not wrong else "repair" if message.bad_from is None else "failed"
 
 
 def failure(session: Session, request: Request, reply: Reply) -> TransomError:
     """Why an answer came to nothing."""
     error: TransomError
-    if reply.stop == "pause":
-        error = paused_in_vain(reply.by)
+    if reply.stop == "pause" and reply.parts:
+        error = paused(reply.by)
     else:
         try:
             error = answer_in_vain(complaints(reply, session.check) if session.check else [], session.role.name)
@@ -179,3 +187,134 @@ def failure(session: Session, request: Request, reply: Reply) -> TransomError:
         tell_unread(request, error, session.stage.host.chain, 2)
     unquote(error, request, session.stage.host.chain.policy)
     return error
+
+
+# -- the tool calls of a reply ----------------------------------------------------------------------------------------
+
+
+async def run_pending(session: Session) -> None:
+    """Run the calls of the last reply that have no result yet, and make turns of all of them.
+
+    Raises:
+        Paused: a call waits for a person.
+        CapReached: there is no time left.
+    """
+    state = session.state
+    assert state.pending is not None, "a reply waits for results"
+    calls, there = state.pending.calls, state.results
+    heard: set[int] = set()
+    for batch in _batches(session, [number for number in range(len(calls)) if number not in there], calls):
+        work = [_run_one(session, number, calls, heard) for number in batch]
+        if len(work) == 1:
+            await work[0]
+            continue
+        # Each comes to its end, and into the journal, before the error of another one ends the message.
+        for one in await asyncio.gather(*work, return_exceptions=True):
+            if isinstance(one, BaseException):
+                raise one
+    if len(calls) > 1:
+        await _bound(session, len(calls))
+    state = session.state
+    results = state.results
+    for number, call in enumerate(calls):
+        outcome = results[number]  # as it is now: one before it may have changed it
+        if outcome.get("kept") and not outcome.get("brief"):
+            whole = outcome_from_json(outcome)
+            brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
+            if brief is not whole:
+                session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
+            if number not in heard:
+                session.hear(ToolCallFinished, call, brief.result)
+    state.settle()
+
+
+def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
+    """Calls that are run together: of equal ones the first, and then the others, which repeat or follow it."""
+    if len(numbers) < 2:
+        return [[*numbers]] if numbers else []
+    first = {calls[number].wanted: number for number in reversed(numbers)}
+    boxed = session.toolbox.tools
+    waiting = {tool.name for tool in boxed if tool.effect == "once" or (tool.effect == "pure" and not tool.fresh)}
+    later = [number for number in numbers if first[calls[number].wanted] != number and calls[number].name in waiting]
+    return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
+
+
+async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
+    state, call, tools = session.state, calls[number], session.stage.tools
+    at = CallPlace(session.key, state.replies - 1, number)
+    begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
+    capped = state.messages[-1].rounds >= session.meter.budget.turns and not begun
+    instead = used_up(call) if capped else None
+    if accepted and not instead and not begun:
+        instead = await _answered(session, state, number, calls, accepted[0])
+    seconds = None if instead else session.meter.left(state.spent, session.deadline)
+    session.hear(ToolCallStarted, call)
+    spec = _spec(session, call, accepted if instead is None else None)
+    if begun:  # whatever tools there are today
+        spec = replace(spec, effect="once" if tools.was_once(at, call) else "unknown")
+
+    async def act() -> ToolOutcome:
+        if instead:
+            return instead
+        if accepted and accepted[0].of_run:
+            token = CALL_ID.set(at.opens)
+            try:
+                ran = await session.toolbox.run(call, accepted, place=at)
+            finally:
+                CALL_ID.reset(token)
+        else:
+            scope = ToolCallScope(session.stage.host, state.egress)
+            with scope:
+                ran = await session.toolbox.run(call, accepted, seconds=seconds, place=at)
+            if scope.heard != "any":
+                ran = replace(ran, result=replace(ran.result, egress=scope.heard))
+        return await keep(session, ran, session.window.result_tokens)
+
+    came = await tools.carry_out(at, spec, act, call=call, lost=done_before, stopped=stopped_while_running)
+    if not came.kept:
+        heard.add(number)
+        session.hear(ToolCallFinished, call, came.result)
+
+
+async def _answered(
+    session: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
+) -> ToolOutcome | None:
+    """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
+
+    Raises:
+        ApprovalNeeded: a person has to be asked first.
+    """
+    call = calls[number]
+    if tool.effect == "pure" and not tool.fresh:
+        if before := session.derived.equal(call):
+            return again(call, before)
+        for other, outcome in state.results.items() if len(calls) > 1 else ():
+            if calls[other].wanted == call.wanted and not outcome["result"]["is_error"]:
+                return made_beside(call, calls[other])
+    if not tool.needs_approval:
+        return None
+    said = await session.stage.tools.approval(session.place(number), call)
+    if said.decision == "approve":
+        return None
+    why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
+    return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
+
+
+def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
+    """Of what is called, as the journal and traces have it: the name of an unknown tool is the model's own words."""
+    if accepted:
+        return accepted[0].spec
+    known = any(spec.name == call.name for spec in session.toolbox.specs)
+    return ToolSpec(call.name if known else "unknown", "", {})  # what is not run has no effect
+
+
+async def _bound(session: Session, calls: int) -> None:
+    """Hold results of one reply together to what one may take by itself: the largest are kept elsewhere."""
+    outcomes = [outcome_from_json(session.state.results[number]) for number in range(calls)]
+    sizes = [session.correction.count(one.result.content) for one in outcomes]
+    most = level(sizes, session.window.result_tokens)
+    for number, (outcome, size) in enumerate(zip(outcomes, sizes, strict=True)):
+        if size > most and not session.state.results[number].get("brief"):
+            kept = await keep(session, outcome, most)
+            if kept is not outcome:
+                session.stage.tools.replace_result(session.place(number), kept.to_json())

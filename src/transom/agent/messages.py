@@ -104,7 +104,6 @@ async def _comes_with(session: Session, text: str | None, blocks: Sequence[Block
         if given:
             data = compact_json([one.to_json() for one in given]).encode("utf-8", "surrogatepass")
             told[name] = await session.stage.host.store.put_blob(data)
-    session.given = (*session.given, *[one for one in (*blocks, *recalled) if one not in session.given])
     return told
 
 
@@ -180,7 +179,8 @@ def _note_failure(session: Session, error: BaseException) -> None:
     what = error.reason if isinstance(error, Paused) else error.what if isinstance(error, TransomError) else ""
     found = (type(error).__name__, what if session.state.egress == "any" else "")
     if message.error != found:
-        session.stage.append_soon("message_failed", session.id, {"error": found[0], "what": found[1]})
+        told = {**session.key._asdict(), "error": found[0], "what": found[1]}
+        session.stage.host.append_soon("message_failed", told)
 
 
 def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
@@ -194,7 +194,7 @@ def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any
     def request() -> Request | None:
         return asked or request_asked(session, message)
 
-    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls") else reply.stop)
+    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
     return Response(
         reply.text,
         how,

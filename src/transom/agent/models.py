@@ -71,10 +71,7 @@ class Response:
         """Ids of the insights and memories in the last call's window, in order."""
         window, found = self.window, list[str]()
         for block in window.blocks if window else ():
-            ids = block.data.get("ids") if isinstance(block.data, dict) else None
-            if isinstance(ids, list):
-                found += [str(one) for one in ids]
-            elif block.name in ("playbook", "insights", "memory", "memories"):
+            if block.name in ("playbook", "insights", "memory", "memories"):
                 found += _ID.findall(block.text)
         return tuple(dict.fromkeys(found))
 
@@ -99,7 +96,7 @@ class _FrozenDict(dict[str, Any]):
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
-        return _dict_of, (dict(self),)
+        return frozen, (dict(self),)
 
 
 class _FrozenList(list[Any]):
@@ -110,26 +107,19 @@ class _FrozenList(list[Any]):
         return hash(tuple(self))
 
     def __reduce__(self) -> tuple[Any, tuple[list[Any]]]:
-        return _list_of, (list(self),)
-
-
-def _dict_of(values: dict[str, Any]) -> _FrozenDict:
-    made: _FrozenDict = _FrozenDict.__new__(_FrozenDict)  # not by its __init__, which could fill it anew at any time
-    dict.update(made, values)
-    return made
-
-
-def _list_of(values: list[Any]) -> _FrozenList:
-    made: _FrozenList = _FrozenList.__new__(_FrozenList)
-    list.extend(made, values)
-    return made
+        return frozen, (list(self),)
 
 
 def frozen(value: Any) -> Any:
     """The same value; whoever tries to change anything in it is told TypeError."""
+    made: Any = value
     if isinstance(value, dict):
-        return _dict_of({name: frozen(inner) for name, inner in value.items()})
-    return _list_of([frozen(inner) for inner in value]) if isinstance(value, list) else value
+        made = _FrozenDict.__new__(_FrozenDict)  # not by its __init__, which could fill it anew at any time
+        dict.update(made, {name: frozen(inner) for name, inner in value.items()})
+    elif isinstance(value, list):
+        made = _FrozenList.__new__(_FrozenList)
+        list.extend(made, map(frozen, value))
+    return made
 
 
 _Value: TypeAlias = Annotated[Json, AfterValidator(frozen)]
@@ -214,29 +204,21 @@ class Conversation(_View):
     sub_conversations: tuple[str, ...] = ()
 
 
-class SubConversation(_View):
+class SubConversation(Conversation):
     """A conversation with a purpose of its own, of which its parent is told only a summary.
 
     Attributes:
-        id, parent_id: unique in the stage.
+        parent_id: unique in the stage.
         purpose: what it is to find out.
-        system_prompt: the stable blocks of its first call.
-        messages: in order.
         summary: what its parent was told, None while it is open.
-        created_at, completed_at: when; None while it is open.
+        completed_at: when; None while it is open.
         metadata: as of a conversation; `how` the summary was made: `summary`, or `extract` where none could be had.
     """
 
-    id: str
     parent_id: str
     purpose: str
-    system_prompt: str
-    messages: tuple[Message, ...]
     summary: str | None
-    created_at: datetime
     completed_at: datetime | None
-    metadata: _Metadata = Field(default_factory=dict)
-    sub_conversations: tuple[str, ...] = ()
 
 
 class ConversationContext(_View):

@@ -1,26 +1,22 @@
-"""From a journal to conversations as data, to what is known of one beside its words, and to a recording."""
+"""From a journal to conversations as data, and to what is known of one beside its words."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from transom.agent.models import Conversation, ConversationContext, Message, SubConversation, ToolCall, ToolResult
 from transom.agent.session import Session
 from transom.canonical import Json
-from transom.errors import RunError
 from transom.llm import Reply, Request, Usage, Window, render
 from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
 from transom.llm.structured import schema_text
 from transom.runs.conversation import KINDS
-from transom.runs.windows import recording_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
-from transom.telemetry import Redactor
 
 
 def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[str, Conversation | SubConversation]:
@@ -157,7 +153,7 @@ def context_of(
     messages = view.messages if view else ()
     host = session.stage.host if session else None
     used, limit = _room(session) if session else (0, 0)
-    usage = session.spent.usage if session else Usage()
+    usage = session.state.spent.usage if session else Usage()
     return ConversationContext(
         id=session.id if session else "",
         run_id=host.id if host else "",
@@ -165,7 +161,7 @@ def context_of(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cached_tokens=usage.cached_tokens,
-        usd=session.meter.usd(session.spent) if session else 0.0,
+        usd=session.meter.usd(session.state.spent) if session else 0.0,
         provider=provider,
         trace_id=host.telemetry.trace_id if host else "",
         tool_calls=sum(len(message.tool_calls) for message in messages),
@@ -181,23 +177,3 @@ def _room(session: Session) -> tuple[int, int]:
     parts = [render(Request(role.name, window, role.tools)).as_text()]
     parts += [] if role.schema is None else [schema_text(role.schema)]
     return session.correction.count("\n\n".join(parts)), session.window.window_tokens(role.settings.max_tokens)
-
-
-def write_recording(session: Session | None, path: Path, *, local: bool) -> None:
-    """Write what was asked and answered in a conversation and its sub-conversations to a file.
-
-    Raises:
-        RunError: nothing was said yet.
-        InputError: see `recording_of` and `Recording.write`.
-    """
-    if session is None or not session.state.messages:
-        raise RunError("nothing was said yet that could be recorded", hint="send a message first")
-    host, key = session.stage.host, session.key
-
-    def mine(data: Any) -> bool:
-        here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
-        return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
-
-    redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
-    found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
-    found.write(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from transom.agent.budget import Meter
@@ -19,7 +20,7 @@ from transom.context.window import UNCORRECTED, frame_of
 from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import Conversation, ConversationKey, Message, Spent
+from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
@@ -99,7 +100,6 @@ class Session:
         parent: the conversation that opened it, if one did.
         deadline: when the message that is under way has to be over.
         next: which message the program says next.
-        given: in a sub-conversation, all blocks that it was given.
         readable: what it can read in parts beside its own results, by name.
         in_brief: what the model is told of a result that is kept elsewhere.
         raises: whether a cap that is reached is an error, and no end that a response names.
@@ -120,7 +120,6 @@ class Session:
     parent: Session | None = None
     deadline: float | None = None
     next: int = 0
-    given: tuple[Block, ...] = ()
     readable: dict[str, ToolResult] = field(default_factory=dict)
     in_brief: InBrief | None = None
     raises: bool = False
@@ -131,15 +130,13 @@ class Session:
 
     def __post_init__(self) -> None:
         self.use(self.id)
-        self.window = self.stage.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
+        self.window = self.stage.host.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
         self._role = self.window.held(self.role_given)
         self._derived: Derived | None = None
         self._correction: tuple[Derived, int, TokenCorrection] | None = None
         self._blocks: tuple[Message, tuple[Block, ...]] | None = None
-        self._check: tuple[Role, Check | None] | None = None
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
         self._taken: set[int] = set()
-        self.given = self.given or self.always
 
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
@@ -162,24 +159,16 @@ class Session:
         return known
 
     @property
-    def spent(self) -> Spent:
-        """What it and all around it used so far."""
-        return self.state.spent
-
-    @property
     def role(self) -> Role:
         """Who is asked, with the tools that there are now."""
         if self._role.tools is not self.toolbox.specs:
             self._role = replace(self._role, tools=self.toolbox.specs)
         return self._role
 
-    @property
+    @cached_property
     def check(self) -> Check | None:
         """Holds an answer to the role's schema; None for free text."""
-        role = self._role
-        if self._check is None or self._check[0].schema is not role.schema:
-            self._check = role, None if role.schema is None else schema_check(role.schema)
-        return self._check[1]
+        return None if self.role_given.schema is None else schema_check(self.role_given.schema)
 
     @property
     def correction(self) -> TokenCorrection:
@@ -230,9 +219,14 @@ class Session:
             self._blocks = message, tuple(found)
         return self._blocks[1]
 
+    @property
+    def given(self) -> list[Block]:
+        """All blocks that its messages are answered from."""
+        blocks = [*self.always, *(block for message in self.state.messages for block in self.blocks_of(message))]
+        return [block for number, block in enumerate(blocks) if block not in blocks[:number]]
+
     def take_in(self, number: int) -> None:
         """A message of the journal counts: its tools hear again what came of their calls, and quotas are as then."""
-        self.stage.count(self.id, number + 1)
         if number in self._taken:
             return
         self._taken.add(number)
@@ -241,17 +235,21 @@ class Session:
             for place, outcome in self._outcomes(message):
                 box.recall(outcome_from_json(outcome), place)
 
-    def _outcomes(self, message: Message) -> Iterator[tuple[Any, Any]]:
+    def _outcomes(self, message: Message) -> Iterator[tuple[CallPlace, Any]]:
         """What came of the calls of a message, and of those in the sub-conversations that these opened."""
-        within = [(self.id, message)]
-        for key, sub in self.stage.host.state.within(self.key).items():
-            first = key.conversation.removeprefix(f"{self.id}/").split(".", 1)[0]
-            if first.isdigit() and int(first) in message.replies:
-                within += [(key.conversation, one) for one in sub.messages]
-        for name, one in within:
+        within = [(self.key, message)]
+        for key, sub in self.stage.host.state.conversations.items():
+            at = key.opener
+            if at and at.key == self.key and at.ordinal in message.replies:
+                within += [(key, one) for one in sub.messages]
+        for key, one in within:
             for ordinal, came in one.results.items():
                 for call, outcome in came.items():
-                    yield (name, ordinal, call), outcome
+                    yield CallPlace(key, ordinal, call), outcome
+
+    def place(self, number: int) -> CallPlace:
+        """Where a call of the last reply stands."""
+        return CallPlace(self.key, self.state.replies - 1, number)
 
     def hear(self, kind: Callable[..., Event], *parts: object) -> None:
         """Something happens: an event of that kind."""

@@ -1,19 +1,37 @@
-"""Who answers an agent, how it is asked, and how much its windows hold: from a name and the settings."""
+"""Who answers an agent and how it is asked, from a name and the settings; and where it lives."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
+from transom.agent.budget import Meter
 from transom.canonical import Json
 from transom.config import Settings, load_settings
 from transom.config.model import ModelSeat
 from transom.context import WindowBudget
+from transom.context.oversized import BlockSource
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
 from transom.llm.limits import PROCESS, RateLimitStore
+from transom.llm.structured import schema_check
+from transom.runs import Named, Run, Stage, Workspace
+from transom.runs.journal import fold
+from transom.runs.prices import priced_exporter
+from transom.runs.run import RUNS
+from transom.runs.stage import KEPT, MAIN
+from transom.store import Store
+from transom.tools import Toolbox
 
+KIND = NAMELESS = "agent"
+"""What runs of agents are, and the name of a role that is given as a text."""
 SUB = ".sub"
 """What the role of a sub-conversation adds to the name of the role that opens it."""
 
@@ -110,3 +128,161 @@ class DeferredStore:
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
         """See `RateLimitStore`."""
         return await self.store.swap(table, key, old, new)
+
+
+@dataclass(frozen=True)
+class Home:
+    """A run of an agent's own, that can be gone on with.
+
+    Attributes:
+        workspace: the `.transom` folder.
+        name: of the conversation; the same name and role are the same conversation, whoever asks and when.
+        store: the workspace's database, where the program has it open for many conversations at once; each opens it
+            for itself where None.
+
+    Raises:
+        InputError: no path, or no name.
+    """
+
+    workspace: Path | str
+    name: str
+    store: Store | None = None
+
+    def __post_init__(self) -> None:
+        given: tuple[object, object] = (self.workspace, self.name)
+        if not isinstance(given[0], Path | str) or not isinstance(given[1], str):
+            what = f"a home is a folder and a name, and these are {' and '.join(type(one).__name__ for one in given)}"
+            raise InputError(what, where="Home", hint='say Home(".transom", "monday")')
+        object.__setattr__(self, "workspace", Path(self.workspace))
+
+    @staticmethod
+    async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
+        """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
+
+        Those that another process has open now are among them; it is opening them that raises `RunBusy`. Looking makes
+        no workspace.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        workspace = Path(workspace)
+        if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
+            return []
+        async with there.open_store() as store:
+            rows: list[Any] = list(store.items(RUNS).values())
+            mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
+            left = [row for row in mine if _is_waited_for(store, row["id"])]
+        return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
+
+
+AgentLocation: TypeAlias = Stage | Run | Named | Home | None
+"""Where an agent lives: in a stage, kept in a run, in either under a name, in a home, or nowhere for long."""
+
+
+def stage_of(at: AgentLocation) -> Stage | None:
+    """The stage where an agent lives; None where it has a run of its own."""
+    if isinstance(at, Run):
+        return at.kept
+    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
+
+
+def _is_waited_for(store: Store, run_id: str) -> bool:
+    """Whether the last message of a conversation of a program has no answer."""
+    found = fold(store.read(f"run/{run_id}")).conversations.items()
+    return any(state.open_message is not None for key, state in found if key.stage == KEPT and not key.opener)
+
+
+@dataclass
+class AgentConfig:
+    """What an agent is made of.
+
+    Attributes:
+        role: who is asked, as the settings have it.
+        toolbox: what it may call.
+        setup: who answers, and the settings that hold for it.
+        chain: the same, made.
+        at: where it lives.
+        meter: what is used, and may be; a sub-conversation has that of the agent that opens it.
+        sources: what each message is looked up in.
+        limits: where a chain that was made for it keeps what was spent of its limits.
+    """
+
+    role: Role
+    toolbox: Toolbox
+    setup: Setup
+    chain: Chain
+    at: AgentLocation
+    meter: Meter = field(default_factory=Meter)
+    sources: tuple[BlockSource, ...] = ()
+    limits: DeferredStore = field(default_factory=DeferredStore)
+
+
+def check_given(role: object, tools: object, provider: object, at: object) -> None:
+    """Look at what no type checker has looked at. Each tool by itself is the toolbox's to refuse.
+
+    Raises:
+        InputError: no role, one whose answers are to follow a schema that is none, no tools, no place to live, or a
+            provider where that has one.
+    """
+    if not isinstance(role, Role):
+        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
+        raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
+    if role.schema is not None:
+        schema_check(role.schema)
+    if not isinstance(tools, Iterable) or isinstance(tools, str):
+        raise InputError(f"tools are a list, and this is {_kind(tools)}", where="Agent", hint="say tools=[...]")
+    if not isinstance(at, Stage | Run | Named | Home | None):
+        hint = 'say at=Home(".transom", "monday"), or leave it out'
+        raise InputError(f"it lives in a Home, a run or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
+    if isinstance(at, Stage | Run | Named) and provider is not None:
+        raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
+
+
+def _kind(given: object) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+
+
+async def open_place(config: AgentConfig) -> tuple[Stage, AsyncExitStack]:
+    """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
+
+    Returns:
+        The stage, and what lets go of the run.
+
+    Raises:
+        RunBusy: another process has this conversation open.
+        InputError: the workspace cannot be made.
+    """
+    closing, home = AsyncExitStack(), config.at if isinstance(config.at, Home) else None
+    if stage := stage_of(config.at):
+        return stage, closing
+    settings = config.setup.settings
+    try:
+        if home is None:
+            folder = Path(tempfile.mkdtemp(prefix="transom-"))
+            closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
+            home = Home(folder / ".transom", MAIN)
+        exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
+        workspace = Workspace.at(home.workspace, exporter=exporter)
+        store = home.store
+        if store is None:
+            store = await closing.enter_async_context(workspace.open_store())
+        inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
+        opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
+        run = await closing.enter_async_context(await opened)
+        run.budget = config.setup.budget
+        if isinstance(config.at, Home):
+            config.limits.store = store
+        if config.setup.named:
+            closing.push_async_callback(config.chain.aclose)
+    except BaseException:
+        await closing.aclose()
+        raise
+    closing.push_async_callback(_finish, run)
+    return run.kept, closing
+
+
+async def _finish(run: Run) -> None:
+    """Record how the run of an agent ends: done where something was said in it, and all of it has its answer."""
+    state = run.kept.state(MAIN)
+    if not run.state.waiting:
+        await run.finish("done" if state.messages and state.open_message is None else "stopped")

@@ -7,9 +7,9 @@ Each has a log of its own and a link to its parent. One that a tool call opened 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -22,14 +22,14 @@ from transom.config.model import ModelSeat
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import PURPOSE
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import OutOfTurns, ProviderError, ReplyError, WindowOverflow
-from transom.llm import Block, Role, Tier, Turn, UserMessage
+from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolExecutionError, WindowOverflow
+from transom.llm import Block, Role, Tier, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
 from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
-from transom.tools import Toolbox, ToolDefinition
+from transom.tools import Toolbox
 from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
@@ -54,8 +54,24 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
     return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
 
 
-def sub_session(parent: Session, id: str, role: Role, box: Toolbox, always: tuple[Block, ...] = ()) -> Session:  # noqa: A002  the name of the field
-    """A sub-conversation as it is in the journal; a new one where there is none."""
+def sub_session(
+    parent: Session,
+    id: str,  # noqa: A002  the name of the field
+    role: Role,
+    tools: Toolbox | None = None,
+    always: tuple[Block, ...] = (),
+) -> Session:
+    """A sub-conversation as it is in the journal; a new one where there is none.
+
+    Args:
+        parent: who opens it.
+        id: its name.
+        role: who is asked; its tools are those of the box.
+        tools: what it may call; what the parent may where None, but for what looks into the conversation itself.
+        always: blocks that every message in it is answered from.
+    """
+    own = [tool for tool in parent.toolbox.tools if tool.name not in OWN and not tool.of_run]
+    box = parent.toolbox.within(own) if tools is None else tools
     sub = Session(parent.stage, id, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
     sub.in_brief = parent.in_brief
     return sub
@@ -66,11 +82,6 @@ def purpose_blocks(purpose: str, background: str, local: bool) -> tuple[Block, .
     egress: Egress = "local" if local else "any"
     known = [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
     return (Block("purpose", purpose, Tier.SESSION, egress=egress), *known)
-
-
-def without_own(box: Toolbox) -> list[ToolDefinition]:
-    """The tools that a sub-conversation may call, too; those that look into the conversation itself stay there."""
-    return [tool for tool in box.tools if tool.name not in OWN and not tool.of_run]
 
 
 async def open_link(sub: Session, purpose: str, egress: Egress = "any") -> None:
@@ -107,11 +118,6 @@ def closed_summary(sub: Session) -> Summary | None:
     return Summary(closed["summary"], "model" if closed["how"] == "summary" else "extract", tuple(closed["struck"]))
 
 
-def program_sub_id(parent: Session, purpose: str, background: str, name: str) -> str:
-    """The id of a sub-conversation of a program: by its name, or by what it is asked."""
-    return f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
-
-
 def sub_span(sub: Session, does: str) -> Span:
     """What a program does with a sub-conversation (`open`, `complete`), in which its requests have their place."""
     attributes = {**of_agent(sub.role.name, sub.stage.place, sub.id), keys.OPERATION: keys.SUB_CONVERSATION}
@@ -119,12 +125,11 @@ def sub_span(sub: Session, does: str) -> Span:
 
 
 async def open_program_sub(parent: Session, purpose: str, background: str, name: str) -> Session:
-    """Open a sub-conversation of a program, or find it again."""
+    """Open a sub-conversation of a program, or find it again by its name, or by what it is asked."""
     egress = strictest(parent.state.egress, egress_in_calls())
+    known = f"{parent.id}/{name or 'sub-' + digest([purpose, background])[:8]}"
     always = purpose_blocks(purpose, background, egress != "any")
-    box = parent.toolbox.within(without_own(parent.toolbox))
-    role = sub_role(parent.role, parent.seat)
-    sub = sub_session(parent, program_sub_id(parent, purpose, background, name), role, box, always)
+    sub = sub_session(parent, known, sub_role(parent.role, parent.seat), always=always)
     with sub_span(sub, "open"):
         await open_link(sub, purpose, egress)
     parent.check_listener()
@@ -165,57 +170,61 @@ async def _sum_up(sub: Session) -> Summary:
 
     Where it cannot sum up, lines of it that are chosen by rule stand there.
     """
-    state = sub.state
-    begun = [number for number, one in enumerate(state.messages) if (one.text or "").startswith(_SUM_UP)]
-    turns = state.turns[: state.messages[begun[0]].first_turn] if begun else state.turns
+    messages = sub.state.messages
+    at = next((one.first_turn for one in messages if one.data.get("id") == _SUM_UP), len(sub.state.turns))
+    turns = sub.state.turns[:at]
     seen, said = seen_in(sub.given, turns), said_in(turns)
-    tokens, ratio = sub.correction, sub.seat.ratio
-    room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, ratio)
+    tokens = sub.correction
+    room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, sub.seat.ratio)
     with suppress(*_FAILURES):
-        if begun:
-            response = await again(sub, begun[0])
-        else:
-            sub.next = len(state.messages)
-            response = await say(sub, f"{_SUM_UP}, in at most {room} tokens.")
+        response = await say(sub, f"{_SUM_UP}, in at most {room} tokens.", id=_SUM_UP)
         if response.ended == "answered" and response.text.strip():
-            seen = seen_in(sub.given, [turn for turn in sub.state.turns if not _is_sum_up(turn)])
+            seen = seen_in(sub.given, [*turns, *sub.state.turns[at + 1 :]])  # also what was called for it
             return await in_thread_if_large(len(seen), lambda: summarised(response.text, seen, room, tokens))
     return await in_thread_if_large(
         len(seen) + len(said), lambda: extract(f"{seen}\n{hold(said, seen)[0]}", room, tokens)
     )
 
 
-def _is_sum_up(turn: Turn) -> bool:
-    return isinstance(turn, UserMessage) and turn.text.startswith(_SUM_UP)
+async def answered_by(
+    sub: Session,
+    purpose: str,
+    text: str | None,
+    sum_up: Callable[[str, str], Summary | None],
+    blocks: Sequence[Block] = (),
+    beside: Collection[str] = (),
+) -> Summary:
+    """Have a sub-conversation that a call opened answer, and close it; one that was left in the middle is gone on with.
 
-
-@dataclass(frozen=True)
-class Found:
-    """What a sub-conversation answered.
-
-    Attributes:
-        text: its answer; "" where it failed.
-        why: it failed.
-        egress: the strictest of all that it saw and was given.
-        seen: what it was given and what came back to it, without its sources; its text is held to both.
-    """
-
-    text: str
-    why: str
-    egress: Egress
-    seen: str
-
-
-async def found_by(
-    sub: Session, purpose: str, text: str | None, blocks: Sequence[Block], beside: Collection[str] = ()
-) -> Found:
-    """Have a sub-conversation that a call opened answer; one that was left in the middle is gone on with.
+    Args:
+        sub: where.
+        purpose: what it is to find out.
+        text: what it is asked; None for blocks alone.
+        sum_up: its answer ("" where it failed), and what it was given and what came back to it -> what its parent is
+            told; None where nothing can stand in for an answer.
+        blocks: what it is given.
+        beside: texts of those that are sources: `sum_up` knows them.
 
     Raises:
+        ToolExecutionError: it failed, and nothing stands in for its answer.
         CapReached, EgressError, Paused, StoreError: and all else that is not its own.
     """
-    parent = sub.parent
-    assert parent is not None, "a call opened it"
+    if closed := closed_summary(sub):
+        return closed
+    said, why = await _answer(sub, purpose, text, blocks)
+    seen = seen_in([block for block in blocks if block.text not in beside], sub.state.turns)
+    summary = await in_thread_if_large(len(seen) + sum(map(len, beside)), lambda: sum_up(said, seen))
+    egress = seen_egress(sub, blocks)
+    if summary is None:
+        error = ToolExecutionError(f"the sub-conversation failed: {why}", hint="look into it yourself")
+        error.egress = egress
+        raise error
+    await close_link(sub, summary, egress)
+    return summary
+
+
+async def _answer(sub: Session, purpose: str, text: str | None, blocks: Sequence[Block]) -> tuple[str, str]:
+    """What a sub-conversation answers, "" where it fails; and why it failed."""
     sub.raises = True
     attributes = of_agent(sub.role.name, sub.stage.place, sub.id)
     with sub.stage.host.telemetry.span(f"sub_conversation {sub.role.name}", **attributes) as span:
@@ -224,11 +233,9 @@ async def found_by(
             response = await (again(sub, 0) if sub.state.messages else say(sub, text, blocks))
         except _FAILURES as error:
             span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-            return Found("", error.what, seen_egress(sub, blocks), "")
+            return "", error.what
         finally:
             span.set(keys.MESSAGES, len(sub.state.turns))
-    good = response.ended == "answered" and response.text.strip()
-    why = "" if good else f"it ended with {response.ended} and no answer"
-    given = [block for block in blocks if block.text not in beside]
-    seen = seen_in(given, sub.state.turns)
-    return Found(response.text if good else "", why, seen_egress(sub, blocks), seen)
+    if response.ended == "answered" and response.text.strip():
+        return response.text, ""
+    return "", f"it ended with {response.ended} and no answer"

@@ -208,7 +208,7 @@ class Session:
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
         if not self.budgets:
-            self.budgets.append(Spending(limit, prices.of))
+            self.budgets.append(Spending(limit, prices))
         self.budgets[0].free |= {provider.name for provider in chain.everyone if provider.local}
         return self.budgets[0]
 
@@ -243,7 +243,7 @@ class Session:
             spending.take_in(run.id, run.state.replies)
             run.spending = spending
         cache = self.settings.cache
-        run.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
+        run.files.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
         self.open_runs.append(run.id)
         async with run:
             try:

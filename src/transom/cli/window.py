@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transom.cli.calls import Call
 
 _STATUS = {
-    "pause": ", paused, to be gone on with",
+    "silent": ", said nothing, to be asked once more",
     "repair": ", breaks its schema, to be repaired",
     "failed": ", in vain",
 }

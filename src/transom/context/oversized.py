@@ -9,7 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 from transom.context.budget import WindowBudget
 from transom.context.outline import outline
 from transom.context.slices import READ_SLICE
-from transom.context.summary import Summary, summarised, summary_room
+from transom.context.summary import summary_room
 from transom.context.tokens import TokenCorrection
 from transom.llm import Block, Strategy, Tier, ToolResult
 from transom.llm.turns import Egress
@@ -87,21 +87,15 @@ class Oversized:
             Block(SOURCE, content, Tier.SESSION, self.result.trust, self.result.egress),
         )
 
-    def returned(
-        self, said: str, tokens: TokenCorrection, *, ratio: float, also: str = ""
-    ) -> tuple[ToolResult, Summary]:
-        """What the conversation is told once a sub-conversation has read it; the summary says what was struck.
+    def room(self, tokens: TokenCorrection, ratio: float) -> int:
+        """Tokens that a summary of it may take, beside what is said with it.
 
         Args:
-            said: its answer, "" where it failed: an extract by rule stands there then.
             tokens: how they are estimated.
             ratio: tokens of the result for each of the summary's.
-            also: what else the answer may name, see `summarised`.
         """
         most = max(self.limit - tokens.count(self._head), self.limit // 2)
-        room = summary_room(self.tokens, most, ratio)
-        summary = summarised(said, self.result.content, room, tokens, also=also)
-        return self.in_brief(summary.text), summary
+        return summary_room(self.tokens, most, ratio)
 
     def in_brief(self, summary: str) -> ToolResult:
         """What the conversation is told, with what was made of it before."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from transom.context.budget import WindowBudget
-from transom.context.fitting import Frame, WindowFitter, shares_of
+from transom.context.fitting import Frame, WindowFitter
 from transom.context.history import History, turn_size
 from transom.context.slices import READ_SLICE
 from transom.context.tokens import Measure, TokenCorrection
@@ -74,23 +74,6 @@ def go_on(
     size = draft.size
     used = tokens.tokens(size)
     return Assembled(draft.request, draft.history, folded, used, used + saved, size)
-
-
-def with_shares(request: Request, role: Role, *, budget: WindowBudget, tokens: TokenCorrection) -> Request:
-    """A request that was made of another one, with what the parts of its own window take.
-
-    Args:
-        request: its blocks and turns stay as they are.
-        role: that is asked.
-        budget: how large the window may be.
-        tokens: how they are estimated.
-    """
-    window = request.window
-    frame, said = Frame.of(role, window.blocks, budget), Measure()
-    for turn in window.turns:
-        said = said.plus(turn_size(turn))
-    shares = shares_of({**frame.sizes, "conversation": said}, frame.limits, tokens)
-    return replace(request, window=replace(window, shares=shares))
 
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:

@@ -1,4 +1,4 @@
-"""An answer in several replies, as an agent has it: what goes on where a server paused, and what ends it."""
+"""An answer that takes several replies: what a model is told in between, and what ends it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,19 @@ from collections.abc import Sequence
 
 from transom.errors import ProviderError, ReplyError
 from transom.llm.deltas import Again
-from transom.llm.reply import Reply
 from transom.llm.structured import Complaint
 from transom.llm.turns import UserMessage
 
 VOID = Again("the answer does not follow its schema")
 CUT_OFF = Again("it was cut off before it was whole")
 GO_ON = UserMessage("You have said nothing. Please go on.")
-"""What is said to a model that stopped without a word."""
-MOST_PAUSES = 10
+"""What is said once to a model that stopped without a word."""
 
 
-def is_paused(reply: Reply) -> bool:
-    """Whether its server stopped in the middle, and goes on when it is handed its words."""
-    return reply.stop == "pause" and not reply.calls
-
-
-def paused_in_vain(by: str) -> ProviderError:
-    """What to raise where a server pauses again and again."""
-    hint = "ask for less at once, or choose another model"
-    return ProviderError(f"it paused {MOST_PAUSES + 1} times and came to no end", where=by, hint=hint)
+def paused(by: str) -> ProviderError:
+    """What to raise where a server stopped in the middle, as only those do that run tools of their own."""
+    what = "its server paused in the middle of an answer, as it does for tools of its own"
+    return ProviderError(what, where=by, hint="give it no such tools, or choose another model")
 
 
 def answer_in_vain(wrong: Sequence[Complaint], role: str) -> ReplyError:

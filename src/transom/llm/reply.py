@@ -10,8 +10,7 @@ from transom.llm.turns import Egress, Part, Text, ToolCall, calls_of
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
-"""Why a model stopped. `pause`: its server did, in the middle; handed back its words, it goes on, and
-where it said none it is asked to."""
+"""Why a model stopped. `pause`: without a word, or its server did in the middle."""
 
 
 @dataclass(frozen=True)

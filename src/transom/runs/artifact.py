@@ -95,11 +95,6 @@ class Artifact(Generic[T]):
         return Artifact(value, self.path, digest(value), self.lineage, self.epoch, self.by, self.usage)
 
 
-def input_digest(value: object) -> str:
-    """What an input contributes to a stage's fingerprint: an artifact its lineage, anything else its content."""
-    return digest([value.sha256, value.lineage] if isinstance(value, Artifact) else value)
-
-
 def epoch_of(deletions: int, inputs: Sequence[object]) -> str:
     """An artifact's `epoch`."""
     upstream = [value.epoch for value in inputs if isinstance(value, Artifact)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from transom.canonical import Json, pretty_json
-from transom.errors import InputError
 from transom.runs.artifact import HOW_TO_WRITE
 from transom.runs.journal import RunState
 from transom.store import Record
@@ -95,10 +94,18 @@ def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) ->
 
 
 class CheckpointFiles:
-    """The files of a run that are there for people alone."""
+    """The files of a run that are there for people alone; one that cannot be written stops nothing.
 
-    def __init__(self, folder: Path, retention: Retention | None = None) -> None:
-        self.folder = folder
+    Args:
+        folder: of the run.
+        retention: which of them stay.
+        tell: is told of one that could not be written.
+    """
+
+    def __init__(
+        self, folder: Path, retention: Retention | None = None, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.folder, self._tell = folder, tell
         self.retention = retention or Retention()
         self._points: list[Checkpoint] = []
         self._stops: list[int] = []
@@ -109,11 +116,7 @@ class CheckpointFiles:
         self._stops = [record.seq for record in records if record.kind in _STOPS]
 
     def take(self, record: Record, state: RunState) -> None:
-        """Leave what follows from a record.
-
-        Raises:
-            InputError: it cannot be written.
-        """
+        """Leave what follows from a record."""
         data: Any = record.data
         if record.kind in _STOPS:
             self._stops += [] if record.seq in self._stops else [record.seq]
@@ -129,11 +132,7 @@ class CheckpointFiles:
             self._clear()
 
     def put(self, checkpoint: Checkpoint, path: Path, by: str) -> None:
-        """Leave a checkpoint's files.
-
-        Raises:
-            InputError: they cannot be written.
-        """
+        """Leave a checkpoint's files."""
         told = checkpoint.to_json() | {"by": by, "file": path.relative_to(self.folder).as_posix()}
         whole = told | {"output": _readable(path)}
         if self.retention.policy != "latest":
@@ -143,11 +142,7 @@ class CheckpointFiles:
         self._tidy(datetime.fromisoformat(checkpoint.at))
 
     def put_iteration(self, number: int, told: Json) -> None:
-        """Leave what was wrong with an attempt.
-
-        Raises:
-            InputError: it cannot be written.
-        """
+        """Leave what was wrong with attempt `number` (from 1) of a loop."""
         self._write(f"error_logs/iteration_{number}.json", told)
 
     def keep(self, retention: Retention) -> None:
@@ -184,7 +179,7 @@ class CheckpointFiles:
         except OSError as error:
             with suppress(OSError):
                 half.unlink()
-            raise InputError(f"cannot write: {error.strerror}", where=str(path), hint=HOW_TO_WRITE) from error
+            self._tell(f"{path}: cannot write: {error.strerror}; {HOW_TO_WRITE}")
 
 
 def _readable(path: Path) -> Json:

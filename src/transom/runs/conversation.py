@@ -5,7 +5,7 @@ Kinds of events, each with `{stage, epoch, conversation}`:
     conversation_opened   {parent, purpose, egress?}
     user_message          {text, fingerprint?, id?, blocks?, recalled?, egress?, sub?}   without a fingerprint nobody
                           answers it by itself: a request for a repair, or the finding of a sub-conversation (`sub`)
-    model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}   status: "pause",
+    model_reply           {ordinal, attempt, request, role, sees, window, reply, shares, status?}   status: "silent",
                           "repair" or "failed" where the answer is not whole after it
     tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated begins
     tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one replaces the first
@@ -18,7 +18,7 @@ Kinds of events, each with `{stage, epoch, conversation}`:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from transom.context.marks import Mark
@@ -34,10 +34,6 @@ KINDS = frozenset(
 )
 IN_DOUBT = frozenset({"ToolTimeoutError", "ToolInDoubtError"})
 """Errors of calls that may have been carried out, or be running still."""
-CUT_OFF = "ToolCutOff"
-OF_CALL = re.compile(r"(\d+)\.(\d+)")
-"""The last name of a sub-conversation that a tool call opened: the ordinal of the reply, and the number of the call."""
-
 _CUT_OFF = "the call was cut off: something else was said before it came to its end; it may have been carried out"
 _CUT_SHORT = "the reply reached its limit of tokens, so the call was not carried out; make it again if it is needed"
 _BEGUN = "the call was begun, and then cut off: whether it was carried out is not known; do not make it again"
@@ -55,8 +51,12 @@ class ConversationKey(NamedTuple):
         """The conversation within which this one was opened first of all."""
         return (self.stage, self.epoch, self.conversation.partition("/")[0])
 
-    def __str__(self) -> str:
-        return f"{self.stage}/{self.conversation}"
+    @property
+    def opener(self) -> CallPlace | None:
+        """The call that opened it, `PARENT/REPLY.CALL`; None where a program did."""
+        parent, _, last = self.conversation.rpartition("/")
+        found = re.fullmatch(r"(\d+)\.(\d+)", last)
+        return CallPlace(self._replace(conversation=parent), int(found[1]), int(found[2])) if found else None
 
 
 def key_of(data: Any) -> ConversationKey:
@@ -64,12 +64,33 @@ def key_of(data: Any) -> ConversationKey:
     return ConversationKey(data["stage"], data["epoch"], data["conversation"])
 
 
-class Begun(NamedTuple):
-    """A call of a tool that must not be repeated, by its place."""
+class CallPlace(NamedTuple):
+    """Where a tool call stands: its conversation, the ordinal of the reply, and its number there."""
 
-    conversation: str
+    key: ConversationKey
     ordinal: int
     call: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As journal records name it."""
+        stage, epoch, conversation = self.key
+        return {
+            "stage": stage,
+            "epoch": epoch,
+            "conversation": conversation,
+            "ordinal": self.ordinal,
+            "call": self.call,
+        }
+
+    @property
+    def opens(self) -> str:
+        """The name of the conversation that the call may open."""
+        return f"{self.key.conversation}/{self.ordinal}.{self.call}"
+
+
+def place_of(data: Any) -> CallPlace:
+    """The call of a journal record."""
+    return CallPlace(key_of(data), data["ordinal"], data["call"])
 
 
 @dataclass
@@ -124,22 +145,6 @@ class Message:
         return text
 
 
-class Partial(NamedTuple):
-    """An answer that paused.
-
-    Attributes:
-        reply: all of it so far.
-        pauses: how often it paused.
-        silent: whether the last part had no words.
-        urged: whether it was asked to go on already.
-    """
-
-    reply: Reply
-    pauses: int
-    silent: bool
-    urged: bool
-
-
 class SubLink(NamedTuple):
     """What makes a conversation a sub-conversation; `closed` is the event that ended it."""
 
@@ -159,7 +164,6 @@ class Conversation:
         replies: how many model replies there ever were; the next one's ordinal.
         pending: the last reply while the results of its calls are not yet turns.
         begun: of its calls, how often each was begun.
-        partial: an answer that paused.
         egress: `local` once anything in it was.
         sub: of a sub-conversation.
         found: sub-conversations whose finding was told here, with the turn of it.
@@ -173,7 +177,6 @@ class Conversation:
     replies: int = 0
     pending: Reply | None = None
     begun: dict[int, int] = field(default_factory=dict)
-    partial: Partial | None = None
     egress: Egress = "any"
     sub: SubLink | None = None
     found: dict[str, int] = field(default_factory=dict)
@@ -246,9 +249,6 @@ class Conversation:
 
     def _apply_message(self, data: dict[str, Any]) -> None:
         self.settle()
-        if self.partial and self.partial.reply.parts:
-            self.turns.append(AssistantMessage(self.partial.reply.parts))
-        self.partial = None
         if "fingerprint" in data:
             self.messages.append(Message(data, len(self.turns)))
         if "sub" in data:
@@ -264,15 +264,9 @@ class Conversation:
         message.replies[data["ordinal"]] = data
         self.replies = data["ordinal"] + 1
         self._mark_egress(data["reply"])
-        silent, before, self.partial = not reply.parts, self.partial, None
-        if before:
-            usage = before.reply.usage + reply.usage
-            stop = "end" if before.urged and silent and status is None else reply.stop
-            reply = replace(reply, parts=(*before.reply.parts, *reply.parts), usage=usage, stop=stop)
-        if status == "pause":
-            urged = silent or bool(before and before.urged)
-            self.partial = Partial(reply, before.pauses + 1 if before else 1, silent, urged)
-        elif status == "repair":
+        if status == "silent":
+            return
+        if status == "repair":
             message.bad_from = len(self.turns)
             self.turns.append(AssistantMessage(reply.parts))
         elif status == "failed":
@@ -302,7 +296,7 @@ class Conversation:
     def _apply_reset(self, data: dict[str, Any]) -> None:
         del self.messages[data["to"] :]
         self._cut(data["turns"])
-        self.pending = self.partial = None
+        self.pending = None
         self.sub = self.sub and self.sub._replace(closed=None)
 
     def _cut(self, turns: int) -> None:

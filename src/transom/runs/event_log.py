@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import gc
 from asyncio import Future
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transom.canonical import Json
 from transom.context import WindowBudget
-from transom.errors import InputError, StoreError
+from transom.errors import Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
-from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles, Retention
+from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
 from transom.runs.prices import Spending
+from transom.runs.questions import Choice, how_to_answer, slot
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
 STAGE_SECONDS = 300.0
-_FREE = frozenset({"opened", "nodes", "closed", "user_message", "conversation_opened", "marked", "reset"})
+_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "marked", "reset"})
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 
 
@@ -49,16 +49,22 @@ class EventLog:
     Attributes:
         state: the stream, folded.
         progress: is told, for people, how far the run is, and which of their files could not be written.
+        files: those for people alone.
     """
 
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
         self.store, self.folder, self._stream = store, folder, stream
-        self.progress: Callable[[str], None] = _silent
-        self._files = CheckpointFiles(folder)
-        with _uncollected():
+        self.progress: Callable[[str], None] = lambda _: None
+        self.files = CheckpointFiles(folder, tell=lambda line: self.progress(line))
+        collecting = gc.isenabled()
+        gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
+        try:
             records = store.read(stream)
             self.state = fold(records)
-        self._files.read(records)
+        finally:
+            if collecting:
+                gc.enable()
+        self.files.read(records)
         self._soon: list[_Soon] = []
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
@@ -80,7 +86,7 @@ class EventLog:
             apply(self.state, kind, data)
         if kind in LEAVES_FILES:
             (record, *_) = self.store.read(self._stream, after=position - 1)
-            self._leave(lambda: self._files.take(record, self.state))
+            self.files.take(record, self.state)
 
     def append_soon(self, kind: str, data: dict[str, Any]) -> None:
         """Append without waiting. What is appended next is in the journal only where this is.
@@ -100,14 +106,6 @@ class EventLog:
         """The journal, oldest first."""
         return self.store.read(self._stream)
 
-    def keep(self, retention: Retention) -> None:
-        """Say which older attempts' files stay in the run's folder, from now on and of those that are there."""
-        self._files.keep(retention)
-
-    def leave_iteration(self, number: int, told: Json) -> None:
-        """Leave in the run's folder, for people alone, what was wrong with attempt `number` (from 1) of a loop."""
-        self._leave(lambda: self._files.put_iteration(number, told))
-
     def _read_again(self) -> None:
         """The journal as it is after something went wrong on the way to it, and what is still to be written.
 
@@ -117,7 +115,7 @@ class EventLog:
         with suppress(StoreError):
             records = self.store.read(self._stream)
             vars(self.state).update(vars(fold(records)))  # the same object: others hold it
-            self._files.read(records)
+            self.files.read(records)
             self._read_to = records[-1].seq if records else 0
             for one in self._soon:
                 apply(self.state, one.kind, one.data)
@@ -134,13 +132,6 @@ class EventLog:
             await first.written
             if self._soon and self._soon[0] is first:  # others that wait for it meanwhile may have taken it out
                 del self._soon[0]
-
-    def _leave(self, put: Callable[[], None]) -> None:
-        """Files that are there for people alone: one that cannot be written stops nothing."""
-        try:
-            put()
-        except InputError as error:
-            self.progress(str(error))
 
 
 class Host(EventLog):
@@ -166,19 +157,9 @@ class Host(EventLog):
         self.budget = WindowBudget(open=True)
         self.spending: Spending | None = None
 
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """A log that is read makes no cycles; the collector would take more time than all the rest."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def _silent(line: str) -> None:
-    """Nobody watches."""
-    del line
+    async def pause(self, stage: str, reason: str, choice: Choice | None = None, *, hint: str = "") -> Paused:
+        """Record that a stage, or the program where it is "", cannot go on; what is to be raised."""
+        await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
+        if choice:
+            hint = how_to_answer(self.id, choice, others=bool(self.state.waiting.keys() - {slot(choice)}))
+        return Paused(reason, run_id=self.id, hint=hint or None)

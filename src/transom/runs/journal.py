@@ -7,14 +7,15 @@ Records of a run's stream, by kind:
     writing   {stage, output, file}                                     its file is about to be written
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
-    paused    {stage, reason, choice?}                            never memoised
+    paused    {stage, reason, choice?}                            never memoised; choice: see `runs.questions`
     decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
               answer to a question; person: {text, by, reason}
     settled   {stage}                                             the choice that it waited for is none any more
-    nodes     {table, nodes}                                      which nodes a walk was begun with
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
+    held      {target, until, cause}                        of `check batch`: an item that is asked again then
+    escalated {rows}                                              of `check batch`: the items that have no answer
 
 Events of conversations are described in `transom.runs.conversation`, windows in `transom.runs.windows`.
 """
@@ -26,9 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.llm import AnsweredFrom, Usage
-from transom.runs.conversation import KINDS, Begun, Conversation, ConversationKey, Spent, key_of
+from transom.runs.conversation import KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
 from transom.runs.plan import Attempt, Done, StageHistory
-from transom.runs.questions import Choice, Slot, slot, without_call, without_conversation
+from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
 
 
@@ -56,9 +57,8 @@ class RunState:
     """A run's journal, folded.
 
     Attributes:
-        waiting: what a person has to say: each choice by its stage and, of a tool call, its fingerprint.
-        approvals: what a person said to tool calls, by the fingerprint of the question.
-        answers: what a person answered to questions of the program, by the fingerprint of the question.
+        asked: what a person was asked and did not answer: each choice by its stage and, of a call, its fingerprint.
+        decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited file.
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
@@ -67,20 +67,17 @@ class RunState:
 
     entry: dict[str, Any] = field(default_factory=dict)
     stages: dict[str, StageHistory] = field(default_factory=dict)
-    decisions: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    approvals: dict[str, Any] = field(default_factory=dict)
-    answers: dict[str, dict[str, str]] = field(default_factory=dict)
+    decisions: dict[tuple[str, str, str], Any] = field(default_factory=dict)
     conversations: dict[ConversationKey, Conversation] = field(default_factory=dict)
     spent: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
-    once: dict[tuple[str, str, str], list[Begun]] = field(default_factory=dict)
+    once: dict[tuple[str, str, str], list[CallPlace]] = field(default_factory=dict)
     version: int | None = None
-    nodes: dict[str, list[str]] = field(default_factory=dict)
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
     helps: list[Help] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
-    waiting: dict[Slot, Choice] = field(default_factory=dict)
+    asked: dict[Slot, Choice] = field(default_factory=dict)
 
     def stage(self, name: str) -> StageHistory:
         return self.stages.setdefault(name, StageHistory())
@@ -98,11 +95,23 @@ class RunState:
         """Who gave each reply, and what it took."""
         return [reply for spent in self.spent.values() for reply in spent.replies]
 
-    def within(self, key: ConversationKey) -> dict[ConversationKey, Conversation]:
-        """The sub-conversations that were opened in a conversation, also those of sub-conversations."""
-        below = f"{key.conversation}/"
-        found = self.conversations.items()
-        return {one: talk for one, talk in found if one[:2] == key[:2] and one.conversation.startswith(below)}
+    @property
+    def waiting(self) -> dict[Slot, Choice]:
+        """What a person has to say now: of a call only as long as its conversation waits for what comes of it."""
+        return {at: one for at, one in self.asked.items() if "key" not in one or not self.is_over(place_of(one["key"]))}
+
+    def is_over(self, at: CallPlace) -> bool:
+        """Whether a call has an outcome, or its conversation or one around it has another reply by now."""
+        state = self.conversation(at.key)
+        message = state.message_of(at.ordinal)
+        if state.replies > at.ordinal + 1 or (message and message.outcome(at.ordinal, at.call)):
+            return True
+        return at.key.opener is not None and self.is_over(at.key.opener)
+
+    def counts(self, key: ConversationKey) -> bool:
+        """Whether the replies whose calls opened a conversation, and those around it, still stand."""
+        at = key.opener
+        return at is None or (self.conversation(at.key).message_of(at.ordinal) is not None and self.counts(at.key))
 
 
 def fold(records: Iterable[Record]) -> RunState:
@@ -134,23 +143,15 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "failed" | "paused":
             _apply_stop(state, kind, data)
         case "decided":
-            _apply_decided(state, data)
+            state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
+            state.asked.pop(slot(data), None)
         case "settled":
-            state.waiting = {at: one for at, one in state.waiting.items() if at[0] != data["stage"]}
+            state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
             state.status = data["status"]
-            state.waiting.clear()  # whoever walked to the end needed no answer
+            state.asked.clear()  # whoever walked to the end needed no answer
             state.handed = state.handed if state.gave_up else None
             state.gave_up = False
-        case _:
-            _apply_flow(state, kind, data)
-
-
-def _apply_flow(state: RunState, kind: str, data: Any) -> None:
-    """Records of what may turn back: a flow, a conversation."""
-    match kind:
-        case "nodes":
-            state.nodes[data["table"]] = data["nodes"]
         case "handed":
             state.handed, state.gave_up = data, True
         case "helped":
@@ -161,22 +162,12 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
     """An event of a conversation."""
     key: Any = data["stage"], data["epoch"], data["conversation"]  # made by itself for each of many events
     conversation = state.conversations.get(key) or state.conversation(ConversationKey(*key))
-    if kind == "model_reply" and state.waiting:
-        state.waiting = without_conversation(state.waiting, data)
-    elif kind == "tool_result" and state.waiting:
-        state.waiting = without_call(state.waiting, data)
-    elif kind == "tool_started" and data.get("mark"):
+    if kind == "tool_started" and data.get("mark"):
         begun = state.once.setdefault((key[0], key[1], data["mark"]), [])
         if data.get("settles"):  # a person knows of those before, but for those that still wait
-            begun[:] = [one for one in begun if _waits(state, key_of(data), one)]
-        begun.append(Begun(key[2], data["ordinal"], data["call"]))
+            begun[:] = [one for one in begun if not state.is_over(one)]
+        begun.append(place_of(data))
     conversation.apply(kind, data)
-
-
-def _waits(state: RunState, key: ConversationKey, begun: Begun) -> bool:
-    """Whether a call that was begun has no result, and its conversation waits for one."""
-    found = state.conversation(key._replace(conversation=begun.conversation))
-    return found.pending is not None and found.replies == begun.ordinal + 1 and begun.call not in found.results
 
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
@@ -186,27 +177,17 @@ def _apply_started(stage: StageHistory, data: Any) -> None:
         stage.attempts.append(attempt)
 
 
-def _apply_decided(state: RunState, data: Any) -> None:
-    state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data["answer"]
-    state.waiting.pop(slot(data), None)
-    if "approval" in data:
-        state.approvals[data["fingerprint"]] = data["approval"]
-    if "person" in data:
-        state.answers[data["fingerprint"]] = data["person"]
-
-
 def _apply_stop(state: RunState, kind: str, data: Any) -> None:
     if data.get("stage"):
         state.stage(data["stage"]).last = kind
     state.status, state.paused = kind, data.get("reason")
     if data.get("choice"):
-        state.waiting[slot(data["choice"])] = data["choice"]
+        state.asked[slot(data["choice"])] = data["choice"]
 
 
 def _apply_done(stage: StageHistory, data: Any) -> None:
     answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
     attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
     stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
-    stage.open, stage.wrote = None, False
+    stage.open, stage.wrote, stage.last = None, False, "done"
     stage.outputs.add(data["output"])
-    stage.last = "done"

@@ -63,11 +63,6 @@ def of_reply(reply: Reply) -> dict[str, Any]:
     }
 
 
-def of_tool(name: str, place: str, conversation: str) -> dict[str, Any]:
-    """What is known before a tool is called."""
-    return {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: name, **of_conversation(place, conversation)}
-
-
 def tell_outcome(span: Span, name: str, outcome: Any) -> None:
     """What came of a call of a tool of that name, as journaled; how long it took is how long the span is."""
     result = outcome["result"]

@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from transom.canonical import Json, digest
 from transom.llm import AnsweredFrom, Chain, Role, Usage
-from transom.runs.artifact import A_PERSON, File, input_digest, set_aside
+from transom.runs.artifact import Artifact, File
 
 T = TypeVar("T")
 
@@ -59,6 +59,7 @@ class StageHistory:
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
         file: where it was written, below the run's folder.
+        last: the kind of its last record: `started`, `done`, `failed` or `paused`.
     """
 
     attempts: list[Attempt] = field(default_factory=list)
@@ -136,18 +137,10 @@ class Step(Generic[T]):
     path: Path
     fingerprint: str
 
-    def plan(self, history: StageHistory, decisions: Mapping[tuple[str, str, str], str], chain: Chain) -> Plan:
-        """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
-        found = digest(self.path.read_bytes()) if self.path.is_file() else None
-        is_current = history.done is None or all(chain.is_current(by, sources) for by, sources in history.done.answered)
-        answer = decisions.get((self.name, self.fingerprint, found or ""))
-        return decide(history, fingerprint=self.fingerprint, is_current=is_current, found=found, answer=answer)
-
-    def author(self, done: Done | None, plan: Plan) -> tuple[str, Usage]:
-        """Whose its value is, and what it took."""
-        if plan.action != "run" and plan.edited:
-            return A_PERSON, Usage()
-        return (",".join(by for by, _ in done.answered), done.usage) if done else ("", Usage())
+    @property
+    def found(self) -> str | None:
+        """SHA-256 of its file as it lies there; None where there is none."""
+        return digest(self.path.read_bytes()) if self.path.is_file() else None
 
     def done(
         self, attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
@@ -157,15 +150,12 @@ class Step(Generic[T]):
         told = {"output": output, "answered": pairs, "usage": usage.to_json()}
         return {"stage": self.name, **attempt.to_json(), **told}
 
-    def spare_edit(self, history: StageHistory, data: bytes) -> Path | None:
-        """Keep its file aside, where no attempt wrote it and `data` is to take its place; where that is."""
-        if not self.path.is_file():
-            return None
-        found = digest(self.path.read_bytes())
-        return set_aside(self.path) if found != digest(data) and found not in history.outputs else None
-
 
 def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
-    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped version."""
+    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped version.
+
+    An artifact counts by its bytes and its lineage, any other input by its content.
+    """
+    given = [digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs]
     roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
-    return digest({"inputs": [input_digest(value) for value in inputs], "roles": roles, "version": version})
+    return digest({"inputs": given, "roles": roles, "version": version})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -125,43 +125,38 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
     return found
 
 
-def cost_of(
-    by: str, usage: Usage, price: Callable[[Usage, str], float | None], free: frozenset[str] = frozenset()
-) -> float | None:
-    """What a reply cost, in US dollars; None where nobody knows."""
-    if by in free:
-        return 0.0
-    cost = price(usage, by)
-    return 0.0 if cost is None and by in _NO_MODEL else cost
-
-
 @dataclass
 class Spending:
-    """What the runs of one command, or of one program, cost, and may.
+    """What replies cost, of one conversation or of all runs of a command; and what they may.
 
     Replies that a journal has count as what they cost when they were given. A call that is under way when the cap is
     reached is let come to its end, so the last one may go beyond it.
 
     Attributes:
-        limit: US dollars.
-        price: what a reply cost, by its usage and who gave it; None where nobody knows.
+        limit: US dollars; None for no cap.
+        prices: by which they are counted; the published ones where None.
         free: who costs nothing: providers on this machine.
-        usd: spent so far.
         unpriced: who gave a reply of which nobody knows what it cost; "" while there is none.
     """
 
-    limit: float
-    price: Callable[[Usage, str], float | None]
-    free: frozenset[str] = field(default_factory=frozenset)
-    usd: float = 0.0
+    limit: float | None = None
+    prices: Prices | None = None
+    free: frozenset[str] = frozenset()
     unpriced: str = ""
+    _sum: float = 0.0
     _runs: set[str] = field(default_factory=set)
+
+    @property
+    def usd(self) -> float | None:
+        """Spent so far; None where nobody knows."""
+        return None if self.unpriced else self._sum
 
     def add(self, by: str, usage: Usage) -> None:
         """A reply came."""
-        cost = cost_of(by, usage, self.price, self.free)
-        self.usd += cost or 0.0
-        self.unpriced = by if cost is None else self.unpriced
+        cost = 0.0 if by in self.free else (self.prices or published()).of(usage, by)
+        self._sum += cost or 0.0
+        if cost is None and by not in _NO_MODEL:
+            self.unpriced = self.unpriced or by
 
     def take_in(self, run_id: str, replies: Iterable[tuple[str, Usage]]) -> None:
         """Add the replies that a run's journal holds when it is opened; once, however often that is."""
@@ -176,13 +171,10 @@ class Spending:
             CapReached: the cap is reached.
             InputError: what was spent cannot be told.
         """
+        if self.limit is None:
+            return
         if self.unpriced:
-            raise unpriced(self.unpriced)
-        if self.usd >= self.limit:
-            raise CapReached("usd", self.limit, self.usd)
-
-
-def unpriced(by: str) -> InputError:
-    """A cap in dollars cannot hold, since nobody knows what a reply of that model cost."""
-    hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-    return InputError("nobody knows what its reply cost, so a cap cannot hold", where=by, hint=hint)
+            hint = "give its price in a list of your own (paths.prices), or go on without the cap"
+            raise InputError("nobody knows what its reply cost, so a cap cannot hold", where=self.unpriced, hint=hint)
+        if self._sum >= self.limit:
+            raise CapReached("usd", self.limit, self._sum)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import getpass
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -28,7 +27,6 @@ Slot: TypeAlias = tuple[str, str]
 
 APPROVAL, BEGUN, QUESTION = "approval", "begun", "question"
 _SHORT = 8  # digits of a fingerprint that a person is shown and types
-_HANDED_ON = re.compile(r"/\d")  # what a call handed on; what a program opens is named `/sub`, and lasts
 _CUT = 500  # characters of arguments in an error
 
 
@@ -51,26 +49,6 @@ def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: s
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress != "any" else told
-
-
-def without_call(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
-    """What waits once a call has an outcome, whatever it is: nobody is asked about that call any more."""
-    return {
-        at: one
-        for at, one in waiting.items()
-        if "key" not in one or any(data[name] != value for name, value in one["key"].items())
-    }
-
-
-def without_conversation(waiting: dict[Slot, Choice], data: dict[str, Any]) -> dict[Slot, Choice]:
-    """What waits once a conversation has another reply: none of its calls, nor what one of these handed on."""
-    return {at: one for at, one in waiting.items() if "key" not in one or not _within(one["key"], data)}
-
-
-def _within(key: dict[str, Any], reply: dict[str, Any]) -> bool:
-    name, of = key["conversation"], reply["conversation"]
-    here = (key["stage"], key["epoch"]) == (reply["stage"], reply["epoch"])
-    return here and (name == of or (name.startswith(of) and _HANDED_ON.match(name, len(of)) is not None))
 
 
 # -- what a person is told --------------------------------------------------------------------------------------------
@@ -96,22 +74,31 @@ def cut(choice: Choice) -> str:
     return told if len(told) <= _CUT else f"{told[:_CUT]}... ({len(told):,} characters)"
 
 
-def how_to_answer_call(run_id: str, choice: Choice) -> tuple[str, str, str]:
-    """The commands for the two answers to a call, whatever else waits; and what is to be said of its arguments."""
-    words = ("approve", "refuse") if choice["kind"] == APPROVAL else ("keep", "redo")
-    first, second = (f"transom answer {run_id} {word} --question {short(choice)}" for word in words)
-    look = f"`transom runs show {run_id}` shows them"
+def how_to_answer(run_id: str, choice: Choice, *, others: bool = False) -> str:
+    """The commands for the answers to what waits, and what is to be said of a call's arguments.
+
+    Args:
+        run_id: of the run.
+        choice: what waits.
+        others: whether something else waits, too: a stage's file is named then.
+    """
+    command, which = f"transom answer {run_id}", f" --question {short(choice)}"
+    if "file" in choice:
+        which = f" --question {choice['stage']}" if others else ""
+        return f"say which counts: {command} keep{which}, or {command} redo{which}"
+    if "tool" not in choice:
+        options = f"--choose N, where {_numbered(choice['options'])}" if choice["options"] else '"YOUR WORDS"'
+        return f"answer with: {command}{which} {options}"
+    if choice["kind"] == APPROVAL:
+        told = f"say {command} approve{which}, or {command} refuse{which}"
+    else:
+        told = f"if it was, say {command} keep{which}; if it is to be done again, {command} redo{which}"
+    look, arguments = f"`transom runs show {run_id}` shows them", choice["arguments"]
     if choice.get("egress", "any") != "any":
-        return first, second, f"its arguments are made of local text: {look}"
-    if len(choice["arguments"]) > _CUT:
-        return first, second, f"its arguments begin with {choice['arguments'][:_CUT]}: {look} all"
-    return first, second, f"its arguments are {choice['arguments']}"
-
-
-def how_to_answer_file(run_id: str, choice: Choice, waiting: Mapping[Slot, Choice]) -> str:
-    """The commands for a stage's file; with the stage where something else waits, too."""
-    which = f" --question {choice['stage']}" if set(waiting) - {slot(choice)} else ""
-    return f"say which counts: transom answer {run_id} keep{which}, or transom answer {run_id} redo{which}"
+        return f"{told}; its arguments are made of local text: {look}"
+    if len(arguments) > _CUT:
+        return f"{told}; its arguments begin with {arguments[:_CUT]}: {look} all"
+    return f"{told}; its arguments are {arguments}"
 
 
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
@@ -125,23 +112,19 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
         fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
     if len(fitting) == 1:
         return fitting[0]
-    if fitting:
-        raise _several(run_id, fitting)
-    asked = f"question {question} of run {run_id}" if question else f"run {run_id}"
-    raise InputError(f"{asked} waits for no answer", hint=f"see: transom runs show {run_id}")
-
-
-def _several(run_id: str, fitting: list[Choice]) -> InputError:
+    if not fitting:
+        asked = f"question {question} of run {run_id}" if question else f"run {run_id}"
+        raise InputError(f"{asked} waits for no answer", hint=f"see: transom runs show {run_id}")
     calls = [one for one in fitting if "file" not in one]
     if not calls:
         stages = ", ".join(one["stage"] for one in fitting)
-        return InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --question")
+        raise InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --question")
     prints = [str(one["fingerprint"]) for one in calls]
     digits = next(many for many in range(_SHORT, 65) if len({one[:many] for one in prints}) == len(prints))
     told = [f"--question {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
     told += [f"--question {one['stage']}: its file" for one in fitting if "file" in one]
     hint = f"say which one you answer; all that it is about: transom runs show {run_id}"
-    return InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)
+    raise InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)
 
 
 # -- questions of a program -------------------------------------------------------------------------------------------
@@ -185,11 +168,6 @@ class Question:
         """As it waits in the journal."""
         told = {"kind": QUESTION, "stage": self.name, "fingerprint": self.fingerprint, "edited": ""}
         return {**told, "prompt": self.prompt, "options": list(self.options)}
-
-    def how_to_answer(self, run_id: str) -> str:
-        """The command, with the options where there are some."""
-        words = f"--choose N, where {_numbered(self.options)}" if self.options else '"YOUR WORDS"'
-        return f"transom answer {run_id} --question {self.fingerprint[:_SHORT]} {words}"
 
 
 def _numbered(options: Sequence[str]) -> str:
@@ -269,13 +247,13 @@ class ApprovalRequest(BaseModel):
         return Approval(fingerprint=self.fingerprint, decision="refuse", by=by, reason=reason)
 
 
-def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], approvals: Mapping[str, Any]) -> str:
+def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], decided: Iterable[Any]) -> str:
     """Hold an answer against what a run waits for; returns the stage in which it was asked.
 
     Raises:
         InputError: nothing like it was asked in this run, or it has another answer already.
     """
-    before = approvals.get(approval.fingerprint)
+    before = next((one["approval"] for one in decided if one["fingerprint"] == approval.fingerprint), None)
     if before and before["decision"] != approval.decision:
         raise InputError(f"{before['by']} said {before['decision']} to it already", hint="that answer counts")
     stage = next((stage for stage, asked in waiting if asked == approval.fingerprint), None)

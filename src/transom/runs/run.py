@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,14 +19,14 @@ from typing import Any, Self, TypeVar
 from transom.canonical import Json, digest
 from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import Chain, Role, Usage
-from transom.runs.artifact import Artifact, File, epoch_of, lineage_of, write_file
+from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, lineage_of, set_aside, write_file
 from transom.runs.event_log import Host
 from transom.runs.journal import VERSION
-from transom.runs.plan import Attempt, Plan, Step, fingerprint
-from transom.runs.questions import Choice, PersonAnswer, Question, answered, chosen, how_to_answer_file
-from transom.runs.stage import KEPT, Named, Stage, checked
+from transom.runs.plan import Attempt, Plan, Step, decide, fingerprint
+from transom.runs.questions import Choice, PersonAnswer, Question, answered, chosen
+from transom.runs.stage import KEPT, Named, Stage
 from transom.runs.tool_calls import in_stage, refuse_in_tool_call
-from transom.runs.walk import MapResult, map_items, stage_names
+from transom.runs.walk import MapResult, folder_of
 from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
 from transom.store import Store
 from transom.telemetry import Redactor, Telemetry, current_span, keys
@@ -124,7 +125,7 @@ class Run(Host):
         Raises:
             InputError: it is no name, or one that stands for something else.
         """
-        return Named(self.kept, checked(name, self.id))
+        return self.kept.named(name)
 
     # -- stages -------------------------------------------------------------------------------------------------------
 
@@ -158,11 +159,9 @@ class Run(Host):
         if name == KEPT:
             raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
         path = self.folder / (out.folder or name) / out.name
-        self._lease.claim(name, path)
-        step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
-        with self._lease.working():
-            plan = step.plan(self.state.stage(name), self.state.decisions, self.chain) if reuse else Plan("run")
-            return await self._walk(step, plan)
+        with self._lease.working(name, path):
+            step = Step(name, fn, inputs, out, path, fingerprint(self.chain, inputs, uses, version))
+            return await self._walk(step, self._plan(step) if reuse else Plan("run"))
 
     async def map(
         self,
@@ -196,12 +195,35 @@ class Run(Host):
             RunError: two items have one key.
         """
         known = [key(item) for item in items]
-        names = stage_names(name, known)
+        if twice := [one for one, count in Counter(known).items() if count > 1]:
+            hint = "give key= that tells the items apart"
+            raise RunError(f"two items of {name} have the key {twice[0]!r}", hint=hint)
+        places = asyncio.Semaphore(limit)
 
-        def run_one(index: int) -> Awaitable[Artifact[T]]:
-            return self.stage(names[index], fn, items[index], *inputs, out=out, uses=uses, version=version)
+        async def one(place: str, item: I) -> MapResult[T]:
+            at = f"{name}/{folder_of(place)}"
+            async with places:
+                try:
+                    made = await self.stage(at, fn, item, *inputs, out=out, uses=uses, version=version)
+                    return MapResult(place, artifact=made)
+                except Paused as pause:
+                    return MapResult(place, question=pause)
+                except TransomError as error:
+                    return MapResult(place, error=error)
 
-        return await map_items(known, run_one, limit)
+        done = await asyncio.gather(*map(one, known, items), return_exceptions=True)
+        for result in done:
+            if isinstance(result, BaseException):
+                raise result  # a defect, or the run was stopped
+        return [result for result in done if isinstance(result, MapResult)]
+
+    def _plan(self, step: Step[T]) -> Plan:
+        """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
+        history, found = self.state.stage(step.name), step.found
+        is_current = not history.done or all(self.chain.is_current(*answered) for answered in history.done.answered)
+        decided = self.state.decisions.get((step.name, step.fingerprint, found or ""))
+        answer = decided["answer"] if decided else None
+        return decide(history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer)
 
     async def _walk(self, step: Step[T], plan: Plan) -> Artifact[T]:
         name, path, inputs = step.name, step.path, step.inputs
@@ -213,8 +235,10 @@ class Run(Host):
         attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
         with self.telemetry.span(f"stage {name}", **attributes):
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
-        edited = "" if plan.action == "run" else plan.edited
-        by, usage = step.author(self.state.stage(name).done, plan)
+        edited, done = "" if plan.action == "run" else plan.edited, self.state.stage(name).done
+        by, usage = (",".join(who for who, _ in done.answered), done.usage) if done else ("", Usage())
+        if edited:
+            by, usage = A_PERSON, Usage()
         return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
 
     async def _reuse(self, step: Step[T], plan: Plan) -> T:
@@ -239,8 +263,8 @@ class Run(Host):
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
         data = step.out.encode(value)
-        if aside := step.spare_edit(history, data):
-            self.progress(f"{step.path.name} was changed by hand; that version is kept as {aside.name}")
+        if step.found not in (None, digest(data), *history.outputs):
+            self.progress(f"{step.path.name} was changed by hand; that version is kept as {set_aside(step.path).name}")
         file = step.path.relative_to(self.folder).as_posix()
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
@@ -269,7 +293,7 @@ class Run(Host):
         except CapReached as error:
             more = " --max-cost USD, with more of them" if error.cap == "usd" else ""
             hint = f"go on with: transom resume {self.id}{more}"
-            raise await self._pause(stage.name, f"stage {stage.name}: {error.what}", hint) from error
+            raise await self.pause(stage.name, f"stage {stage.name}: {error.what}", hint=hint) from error
         except TransomError as error:
             await self.append("failed", {"stage": stage.name, "attempt": stage.attempt, "error": str(error)})
             raise
@@ -290,13 +314,12 @@ class Run(Host):
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
         question = Question(name, prompt, tuple(options))
-        if answer := self.state.answers.get(question.fingerprint):
-            return PersonAnswer(**answer)
+        if decided := self.state.decisions.get((name, question.fingerprint, "")):
+            return PersonAnswer(**decided["person"])
         waiting = [one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name]
         if any(one != question.fingerprint for one in waiting):  # another wording, which nobody needs to answer now
             await self.append("settled", {"stage": name})
-        hint = f"answer with: {question.how_to_answer(self.id)}"
-        raise await self._pause("", prompt, hint, question.to_choice())
+        raise await self.pause("", prompt, question.to_choice())
 
     async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
         """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""
@@ -305,15 +328,10 @@ class Run(Host):
         reason = f"both {step.path} and what stage {step.name} is made from have changed"
         if any(key[:2] == (step.name, step.fingerprint) for key in self.state.decisions):
             reason = f"{step.path} was changed again after the answer for stage {step.name}"
-        return await self._pause(step.name, reason, how_to_answer_file(self.id, choice, self.state.waiting), choice)
+        return await self.pause(step.name, reason, choice)
 
     async def _pause_for_time(self, stage: str) -> Paused:
-        return await self._pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
-
-    async def _pause(self, stage: str, reason: str, hint: str = "", choice: Choice | None = None) -> Paused:
-        """Record that a stage, or the program, cannot go on; what is to be raised."""
-        await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
-        return Paused(reason, run_id=self.id, hint=hint or None)
+        return await self.pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
         """Record a person's answer to what waits for one; returns what was answered.

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from transom.context import WindowBudget
 from transom.context.tokens import Measure
 from transom.errors import InputError, RunError, TransomError
 from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
@@ -16,7 +15,7 @@ from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
 from transom.llm.provider import of_provider
 from transom.runs.artifact import write_file
-from transom.runs.conversation import OF_CALL, Conversation, ConversationKey
+from transom.runs.conversation import Conversation, ConversationKey
 from transom.runs.event_log import Host
 from transom.runs.observe import logged, of_reply, of_request
 from transom.runs.tool_calls import ToolJournal
@@ -59,12 +58,6 @@ class Stage:
         self._first = asyncio.Lock()
         self._windows: dict[str, WindowWriter] = {}
         self._claimed: set[str] = set()
-        self._said: dict[str, int] = {}
-
-    @property
-    def budget(self) -> WindowBudget:
-        """How large the windows of its calls may be."""
-        return self.host.budget
 
     # -- names of conversations ---------------------------------------------------------------------------------------
 
@@ -74,7 +67,17 @@ class Stage:
         Raises:
             InputError: it is no name, or one that stands for something else.
         """
-        return Named(self, checked(name, self.place))
+        given: object = name
+        hint = 'say named("q0")'
+        if not isinstance(given, str) or not name.strip() or not name.isprintable():
+            what = f"a conversation's name is a line of text, and this is {name!r}"
+            raise InputError(what, where=self.place, hint=hint)
+        if name == MAIN or "/" in name or "#" in name:
+            what = (
+                f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
+            )
+            raise InputError(f"{what} a name, names with a slash of sub-conversations", where=self.place, hint=hint)
+        return Named(self, name)
 
     def claim(self, name: str, *, given: bool) -> str:
         """Give a conversation its name; each is given once.
@@ -126,11 +129,6 @@ class Stage:
         """Append an event of a conversation."""
         where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
         await self.host.append(kind, {**where, **data})
-
-    def append_soon(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
-        """Append an event of a conversation without waiting."""
-        where = {"stage": self.name, "epoch": self.epoch, "conversation": conversation}
-        self.host.append_soon(kind, {**where, **data})
 
     async def ask(
         self,
@@ -251,10 +249,6 @@ class Stage:
 
     # -- what its result comes of -------------------------------------------------------------------------------------
 
-    def count(self, conversation: str, messages: int) -> None:
-        """So many messages of a conversation count to what the stage's result comes of."""
-        self._said[conversation] = max(messages, self._said.get(conversation, 0))
-
     @property
     def answered(self) -> dict[str, set[AnsweredFrom]]:
         """Who answered in it, and from what."""
@@ -281,31 +275,8 @@ class Stage:
         return [key for key in self.host.state.conversations if key[:2] == (self.name, self.epoch)]
 
     def _replies(self) -> list[dict[str, Any]]:
-        """The records of the replies that count today: what was said in this attempt, and what that handed on."""
-        found: list[dict[str, Any]] = []
-        counted: dict[str, set[int]] = {}
-        for key in self._of_stage():
-            name, state = key.conversation, self.host.state.conversation(key)
-            parent, _, last = name.rpartition("/")
-            call = OF_CALL.fullmatch(last)
-            if call and int(call[1]) not in counted.get(parent, ()):
-                continue
-            messages = state.messages if call else state.messages[: self._said.get(name, 0)]
-            counted[name] = {ordinal for message in messages for ordinal in message.replies}
-            found += [data for message in messages for data in message.replies.values()]
-        return found
-
-
-def checked(name: object, where: str) -> str:
-    """A name that a program gives to a conversation.
-
-    Raises:
-        InputError: it is no name, or one that stands for something else.
-    """
-    hint = 'say named("q0")'
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise InputError(f"a conversation's name is a line of text, and this is {name!r}", where=where, hint=hint)
-    if name == MAIN or "/" in name or "#" in name:
-        what = f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
-        raise InputError(f"{what} a name, names with a slash of sub-conversations", where=where, hint=hint)
-    return name
+        """The records of the replies that stand in the conversations of this attempt, and in what those handed on."""
+        state = self.host.state
+        mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
+        messages = [message for key in mine for message in state.conversation(key).messages]
+        return [data for message in messages for data in message.replies.values()]

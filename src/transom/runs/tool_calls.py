@@ -13,11 +13,12 @@ from transom.canonical import Json, digest
 from transom.errors import ApprovalNeeded, Paused, RunError
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import Egress, strictest
-from transom.runs.conversation import IN_DOUBT, OF_CALL, Begun, ConversationKey
+from transom.runs.conversation import IN_DOUBT, CallPlace, ConversationKey
 from transom.runs.event_log import Host
 from transom.runs.journal import RunState
-from transom.runs.observe import of_tool, tell_outcome
-from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, how_to_answer_call, of_call
+from transom.runs.observe import of_conversation, tell_outcome
+from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, of_call
+from transom.telemetry import keys
 
 _OWN_DOUBT = ("once", "unknown")
 """Effects of tools that are journaled before they begin."""
@@ -65,6 +66,10 @@ def in_stage(run: object) -> Iterator[None]:
         _STAGES.reset(token)
 
 
+def _scopes() -> list[ToolCallScope]:
+    return [scope for scope in _SCOPES.get() if not scope.over]
+
+
 def refuse_in_stage(run: object, where: str) -> None:
     """Keep a stage from conversations that its run keeps: its result must follow from its inputs.
 
@@ -78,7 +83,7 @@ def refuse_in_stage(run: object, where: str) -> None:
 
 def in_tool_call(run: object) -> bool:
     """Whether a handler of a tool call of that run is at work here."""
-    return any(scope.run is run for scope in _SCOPES.get() if not scope.over)
+    return any(scope.run is run for scope in _scopes())
 
 
 def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
@@ -94,16 +99,13 @@ def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a con
 
 def mark_calls(egress: Egress) -> None:
     """A handler is given something of another home: what it returns is as local as that."""
-    if egress != "any":
-        for scope in _SCOPES.get():
-            if not scope.over:
-                scope.heard = strictest(scope.heard, egress)
+    for scope in _scopes():
+        scope.heard = strictest(scope.heard, egress)
 
 
 def egress_in_calls() -> Egress:
     """How local what a handler says here is: as the conversation that calls it, and as all that it was given."""
-    scopes = [scope for scope in _SCOPES.get() if not scope.over]
-    return strictest(*[scope.egress for scope in scopes], *[scope.heard for scope in scopes])
+    return strictest(*[one for scope in _scopes() for one in (scope.egress, scope.heard)])
 
 
 # -- calls in the journal ---------------------------------------------------------------------------------------------
@@ -122,32 +124,28 @@ def mark_of(call: ToolCall) -> str:
     return digest(call.wanted)[:16]
 
 
-def stands(state: RunState, key: ConversationKey, begun: Begun) -> bool:
+def stands(state: RunState, at: CallPlace) -> bool:
     """Whether it is known what came of a call, and that stands in a conversation as it is today."""
-    mine = key._replace(conversation=begun.conversation)
-    message = state.conversation(mine).message_of(begun.ordinal)
-    outcome = message.outcome(begun.ordinal, begun.call) if message else None
-    if outcome is None:
+    outcome = _outcome(state, at)
+    if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
         return False
-    error = outcome.get("error", "")
-    return error not in IN_DOUBT and (bool(error) or _is_on_course(state, mine))
+    return bool(error) or (state.counts(at.key) and _is_told(state, at.key))
 
 
-def _is_on_course(state: RunState, key: ConversationKey) -> bool:
-    """Whether what a sub-conversation did is known to the conversation that opened it."""
-    parent, _, name = key.conversation.rpartition("/")
-    if not parent:
+def _outcome(state: RunState, at: CallPlace) -> dict[str, Any] | None:
+    message = state.conversation(at.key).message_of(at.ordinal)
+    return message.outcome(at.ordinal, at.call) if message else None
+
+
+def _is_told(state: RunState, key: ConversationKey) -> bool:
+    """Whether the conversations around a sub-conversation know what it did; none that it failed or has an extract."""
+    sub, opener = state.conversation(key).sub, key.opener
+    if sub is None:
         return True
-    sub = state.conversation(key).sub
-    if sub and sub.closed and sub.closed["how"] == "extract":
+    outcome = _outcome(state, opener) if opener else None
+    if (sub.closed and sub.closed["how"] == "extract") or (outcome and outcome.get("error")):
         return False
-    outer = key._replace(conversation=parent)
-    if call := OF_CALL.fullmatch(name):
-        message = state.conversation(outer).message_of(int(call[1]))
-        outcome = message.outcome(int(call[1]), int(call[2])) if message else None
-        if message is None or (outcome and outcome.get("error")):
-            return False
-    return _is_on_course(state, outer)
+    return _is_told(state, key._replace(conversation=sub.parent))
 
 
 class ToolJournal:
@@ -161,34 +159,28 @@ class ToolJournal:
 
     def __init__(self, run: Host, place: str, is_walked: Callable[[str], bool]) -> None:
         self._run, self._place, self._is_walked = run, place, is_walked
-        self._in_flight: set[tuple[ConversationKey, int, int]] = set()
+        self._in_flight: set[CallPlace] = set()
 
-    async def approval(self, key: ConversationKey, number: int, call: ToolCall, egress: Egress) -> Approval:
+    async def approval(self, at: CallPlace, call: ToolCall) -> Approval:
         """What a person said to a call of the last reply.
 
         Raises:
             ApprovalNeeded: nobody has said anything yet.
         """
-        place = self._event(key, number)
-        request = ApprovalRequest.of(self._run.id, place, call)
-        found = self._run.state.approvals.get(request.fingerprint)
-        if found is not None:
-            return Approval.model_validate(found)
+        request = ApprovalRequest.of(self._run.id, at.to_json(), call)
+        if found := self._run.state.decisions.get((at.key.stage, request.fingerprint, "")):
+            return Approval.model_validate(found["approval"])
         reason = f"tool {call.name} needs a person's approval"
-        choice = of_call(APPROVAL, place, call, request.fingerprint, egress)
-        await self._run.append("paused", {"stage": key.stage, "reason": reason, "choice": choice})
-        approve, refuse, shown = how_to_answer_call(self._run.id, choice)
-        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=f"say {approve}, or {refuse}; {shown}")
+        pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
+        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")
 
     async def carry_out(
         self,
-        key: ConversationKey,
-        number: int,
+        at: CallPlace,
         tool: ToolSpec,
         act: Callable[[], Awaitable[Came]],
         *,
         call: ToolCall,
-        egress: Egress,
         lost: Callable[[ToolCall], Came],
         stopped: Callable[[ToolCall], Came],
     ) -> Came:
@@ -198,90 +190,79 @@ class ToolJournal:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            key: of the conversation.
-            number: of the call.
+            at: the call.
             tool: what is called; what is not to be simply repeated is journaled before it begins, too.
             act: does it, and returns its outcome.
             call: what is asked for, which a person is shown.
-            egress: of the conversation.
             lost: makes the outcome of a call that a person says was carried out before.
             stopped: makes the outcome of a call of unknown effect that the process did not outlive.
 
         Raises:
             Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
-        event, instead = self._event(key, number), None
-        place = (key, event["ordinal"], number)
-        attributes = of_tool(tool.name, self._place, key.conversation)
+        instead = None
+        about = of_conversation(self._place, at.key.conversation)
+        attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
         try:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
                 began = time.monotonic()
                 if tool.effect in _OWN_DOUBT:
-                    self._in_flight.add(place)  # until its outcome is journaled
-                    answer = await self._begin(key, event, tool, call, egress)
+                    self._in_flight.add(at)  # until its outcome is journaled
+                    answer = await self._begin(at, tool, call)
                     instead = lost(call) if answer == "keep" else stopped(call) if answer == "stopped" else None
                 came = await act() if instead is None else instead
                 outcome = came.to_json()
                 tell_outcome(span, tool.name, outcome)
-                about = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
-                told = {**event, **about, "outcome": outcome}
+                named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
+                told = {**at.to_json(), **named, "outcome": outcome}
                 if tool.effect == "once":
                     await self._run.append("tool_result", told)
                 else:
                     self._run.append_soon("tool_result", told)
             return came
         finally:
-            self._in_flight.discard(place)
+            self._in_flight.discard(at)
 
-    def was_once(self, key: ConversationKey, number: int, call: ToolCall) -> bool:
-        """Whether a call of the last reply was begun as one that must not be repeated."""
-        known = self._run.state.once.get((key.stage, key.epoch, mark_of(call)), ())
-        return Begun(key.conversation, self._run.state.conversation(key).replies - 1, number) in known
+    def was_once(self, at: CallPlace, call: ToolCall) -> bool:
+        """Whether a call was begun as one that must not be repeated."""
+        return at in self._begun(at, mark_of(call))
 
-    def replace_result(self, key: ConversationKey, number: int, outcome: dict[str, Json]) -> None:
-        """Journal what a call of the last reply is answered with in the place of its result."""
-        self._run.append_soon("tool_result", {**self._event(key, number), "outcome": outcome})
+    def replace_result(self, at: CallPlace, outcome: dict[str, Json]) -> None:
+        """Journal what a call is answered with in the place of its result."""
+        self._run.append_soon("tool_result", {**at.to_json(), "outcome": outcome})
 
-    async def _begin(
-        self, key: ConversationKey, event: dict[str, Any], tool: ToolSpec, call: ToolCall, egress: Egress
-    ) -> str:
-        """Journal that a call begins; `keep` or `stopped` where it must not."""
-        begun = self._run.state.conversation(key).begun.get(event["call"], 0)
-        if tool.effect == "once":
-            return await self._begin_once(key, event, call, egress, begun)
-        if begun:
-            return "stopped"
-        await self._run.append("tool_started", event, sync=False)
-        return ""
+    async def _begin(self, at: CallPlace, tool: ToolSpec, call: ToolCall) -> str:
+        """Journal that a call begins; `keep`, as a person says, or `stopped` where it must not.
 
-    async def _begin_once(
-        self, key: ConversationKey, event: dict[str, Any], call: ToolCall, egress: Egress, begun: int
-    ) -> str:
-        """A person's word, where the call or an equal one was begun and nobody knows whether it was carried out."""
-        state, mark, answer = self._run.state, mark_of(call), ""
-        mine = Begun(key.conversation, event["ordinal"], event["call"])
-        others = [one for one in state.once.get((key.stage, key.epoch, mark), []) if one != mine]
-        fingerprint = digest([event, begun])
-        if begun or any(self._is_in_doubt(key, one) for one in others) or (key.stage, fingerprint) in state.waiting:
-            answer = state.decisions.get((key.stage, fingerprint, ""), "")
-            if not answer:
+        Where a `once` call or an equal one was begun, and nobody knows whether it was carried out, a person says so.
+        """
+        state, event, decided = self._run.state, at.to_json(), None
+        begun = state.conversation(at.key).begun.get(at.call, 0)
+        if tool.effect != "once":
+            if not begun:
+                await self._run.append("tool_started", event, sync=False)
+            return "stopped" if begun else ""
+        mark, fingerprint = mark_of(call), digest([event, begun])
+        others = any(self._is_in_doubt(one) for one in self._begun(at, mark) if one != at)
+        if begun or others or (at.key.stage, fingerprint) in state.waiting:
+            decided = state.decisions.get((at.key.stage, fingerprint, ""))
+            if not decided:
                 reason = f"tool {call.name} was begun, and whether it was carried out is not known"
-                choice = of_call(BEGUN, event, call, fingerprint, egress)
-                await self._run.append("paused", {"stage": key.stage, "reason": reason, "choice": choice})
-                keep, redo, shown = how_to_answer_call(self._run.id, choice)
-                hint = f"if it was, say {keep}; if it is to be done again, {redo}; {shown}"
-                raise Paused(reason, run_id=self._run.id, hint=hint)
-            if answer == "keep":
-                return answer
-        await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if answer else {})})
+                raise await self._pause(BEGUN, at, call, fingerprint, reason)
+            if decided["answer"] == "keep":
+                return "keep"
+        await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})})
         return ""
 
-    def _is_in_doubt(self, key: ConversationKey, begun: Begun) -> bool:
-        if (key._replace(conversation=begun.conversation), begun.ordinal, begun.call) in self._in_flight:
-            return False
-        return not (self._is_walked(begun.conversation) and stands(self._run.state, key, begun))
+    async def _pause(self, kind: str, at: CallPlace, call: ToolCall, fingerprint: str, reason: str) -> Paused:
+        egress = self._run.state.conversation(at.key).egress
+        return await self._run.pause(at.key.stage, reason, of_call(kind, at.to_json(), call, fingerprint, egress))
 
-    def _event(self, key: ConversationKey, number: int) -> dict[str, Any]:
-        ordinal = self._run.state.conversation(key).replies - 1
-        where = {"stage": key.stage, "epoch": key.epoch, "conversation": key.conversation}
-        return {**where, "ordinal": ordinal, "call": number}
+    def _begun(self, at: CallPlace, mark: str) -> list[CallPlace]:
+        """The calls that ask for the same, and were begun as such that must not be repeated."""
+        return self._run.state.once.get((at.key.stage, at.key.epoch, mark), [])
+
+    def _is_in_doubt(self, at: CallPlace) -> bool:
+        if at in self._in_flight:
+            return False
+        return not (self._is_walked(at.key.conversation) and stands(self._run.state, at))

@@ -7,8 +7,6 @@ after a kill: a resumed walk begins at the start, and what the nodes' stages hav
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -89,15 +87,8 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
     """Walk a table from its start to one of its ends.
 
     Raises:
-        RunError: the walk does not end within the table's bound, or the run was begun with nodes that are gone.
+        RunError: the walk does not end within the table's bound.
     """
-    begun, nodes = run.state.nodes.get(table.name, []), sorted(table.nodes)
-    if gone := sorted(set(begun) - set(nodes)):  # it would silently go another way
-        hint = "finish it with the version of transom that began it, or start afresh in another --workspace"
-        what = f"this run was begun by a flow with a step {', '.join(gone)}, which this version does not have"
-        raise RunError(what, where=run.id, hint=hint)
-    if begun != nodes:
-        await run.append("nodes", {"table": table.name, "nodes": nodes})
     name = table.start
     for _ in range(table.most_steps):
         state = await table.nodes[name](state)
@@ -166,46 +157,12 @@ class MapResult(Generic[T]):
     question: Paused | None = None
 
 
-def stage_names(name: str, keys: Sequence[str]) -> list[str]:
-    """The stage of each item: readable, a single folder below the map's, different for different keys.
-
-    Raises:
-        RunError: two items have one key.
-    """
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
-        hint = "give key= that tells the items apart"
-        raise RunError(f"two items of {name} have the key {twice[0]!r}", hint=hint)
-    return [f"{name}/{_folder(key)}" for key in keys]
-
-
-def _folder(key: str) -> str:
+def folder_of(key: str) -> str:
+    """The folder of an item: readable, a single one below the map's, different for different keys."""
     safe = quote(key, safe=" ()+,;=@[]") or "%"
     if safe.startswith("."):
         safe = f"%2E{safe[1:]}"
     return safe if len(safe) <= _LONGEST else f"{safe[: _LONGEST - 17]}-{digest(key)[:16]}"
-
-
-async def map_items(
-    keys: Sequence[str], run_one: Callable[[int], Awaitable[Artifact[T]]], limit: int
-) -> list[MapResult[T]]:
-    """Run the stage of each item, by its index, at most `limit` at once; the results stand in the order of the keys."""
-    places = asyncio.Semaphore(limit)
-
-    async def one(index: int) -> MapResult[T]:
-        async with places:
-            try:
-                return MapResult(keys[index], artifact=await run_one(index))
-            except Paused as pause:
-                return MapResult(keys[index], question=pause)
-            except TransomError as error:
-                return MapResult(keys[index], error=error)
-
-    done = await asyncio.gather(*map(one, range(len(keys))), return_exceptions=True)
-    for result in done:
-        if isinstance(result, BaseException):
-            raise result  # a defect, or the run was stopped
-    return [result for result in done if isinstance(result, MapResult)]
 
 
 # -- a person in the loop of a flow -----------------------------------------------------------------------------------

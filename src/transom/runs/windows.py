@@ -95,36 +95,18 @@ def request_of(store: Store, window: Mapping[str, Any], state: Conversation) -> 
     return request
 
 
-class Windows:
-    """A journal's windows, whole again. Feed it every record of a run in order."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._conversations: dict[ConversationKey, Conversation] = {}
-
-    def feed(self, kind: str, data: Any) -> dict[str, Any] | None:
-        """Take in one record; for a reply, the JSON of its whole request."""
-        if kind not in KINDS:
-            return None
-        state = self._conversations.setdefault(key_of(data), Conversation())
-        request = None
-        if kind == "model_reply":
-            state.settle()
-            request = request_of(self._store, data["window"], state)
-        state.apply(kind, data)
-        return request
-
-
 def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
-    """The whole request of each journaled reply, in order."""
-    windows = Windows(store)
-    found = (windows.feed(record.kind, record.data) for record in records)
-    return [request for request in found if request is not None]
-
-
-def every(data: Any) -> bool:  # noqa: ARG001  one that chooses looks at it
-    """Chooses all calls."""
-    return True
+    """The whole request of each journaled reply, in the order of a run's records."""
+    conversations: dict[ConversationKey, Conversation] = {}
+    found: list[dict[str, Any]] = []
+    for record in records:
+        if record.kind in KINDS:
+            state = conversations.setdefault(key_of(record.data), Conversation())
+            if record.kind == "model_reply":
+                state.settle()
+                found.append(request_of(store, record.data["window"], state))
+            state.apply(record.kind, record.data)
+    return found
 
 
 def recording_of(
@@ -134,7 +116,7 @@ def recording_of(
     policy: EgressPolicy,
     redact: Redactor,
     local: bool = False,
-    which: Callable[[Any], bool] = every,
+    which: Callable[[Any], bool] = lambda _: True,
 ) -> Recording:
     """What models were asked in a run, and what they answered.
 

@@ -120,7 +120,11 @@ class RunLock:
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            raise _busy(holder, run_id) from error
+            if holder == str(os.getpid()):
+                hint = "go on with what has it open, or close that"
+                raise RunBusy(f"this process has run {run_id} open already", hint=hint) from error
+            who = f"process {holder}" if holder else "another process"
+            raise RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again") from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -129,13 +133,6 @@ class RunLock:
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
-
-
-def _busy(holder: str, run_id: str) -> RunBusy:
-    if holder == str(os.getpid()):
-        return RunBusy(f"this process has run {run_id} open already", hint="go on with what has it open, or close that")
-    who = f"process {holder}" if holder else "another process"
-    return RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again")
 
 
 class RunLease:
@@ -148,29 +145,27 @@ class RunLease:
 
     def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
         self._run_id, self._free = run_id, free
-        self._names: set[str] = set()
-        self._paths: dict[Path, str] = {}
+        self._names: dict[Path, str] = {}
         self._at_work: Counter[asyncio.Task[Any]] = Counter()
         self._closed = False
 
-    def claim(self, name: str, path: Path) -> None:
-        """Make a name and a file a stage's own in this walk.
+    @contextmanager
+    def working(self, name: str, path: Path) -> Iterator[None]:
+        """A stage at work: name and file are its own in this walk, and the run is held, also where it is closed.
 
         Raises:
             RunError: the name was walked before, another stage writes the file, or the run is closed.
         """
+        what = ""
         if self._closed:
-            raise RunError(f"stage {name} begins after the run was closed", where=self._run_id)
-        if name in self._names:
-            raise RunError(f"stage {name} appears twice in one run", where=self._run_id)
-        if path in self._paths:
-            raise RunError(f"stages {self._paths[path]} and {name} write one file, {path}", where=self._run_id)
-        self._names.add(name)
-        self._paths[path] = name
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """While it lasts the run is held, also where it is closed meanwhile."""
+            what = f"stage {name} begins after the run was closed"
+        elif name in self._names.values():
+            what = f"stage {name} appears twice in one run"
+        elif path in self._names:
+            what = f"stages {self._names[path]} and {name} write one file, {path}"
+        if what:
+            raise RunError(what, where=self._run_id)
+        self._names[path] = name
         task = asyncio.current_task()
         assert task is not None, "a stage is awaited"
         self._at_work[task] += 1

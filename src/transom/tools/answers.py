@@ -49,6 +49,12 @@ def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
     )
 
 
+def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
+    """What a call is answered with that another one of the same reply asks for with the very same arguments."""
+    told = f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is there.]"
+    return ToolOutcome(ToolResult(call.id, call.name, told, trust="ours"), error="")
+
+
 def as_text(content: Json) -> str:
     """What a model is told: text as it is, anything else as JSON."""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)

@@ -17,7 +17,7 @@ from transom.canonical import Json
 from transom.config import Settings
 from transom.config.hosted import Retry
 from transom.context import WindowBudget
-from transom.llm import AssistantMessage, Chain, Reply, Request, Text, ToolCall, ToolResults, UserMessage
+from transom.llm import Chain, Reply, Request, ToolCall, ToolResults, UserMessage
 from transom.llm.retrying import RetryingProvider
 from transom.runs import Run, Stage, Workspace, text_file
 from transom.tools import Arguments, ToolDefinition
@@ -161,21 +161,18 @@ OVERSIZED = Scene(
 
 
 def structured(request: Request) -> Reply | str:
-    """Pauses, is wrong, and mends it with a pause."""
-    last = request.window.turns[-1]
-    said = last.parts[0].text if isinstance(last, AssistantMessage) and isinstance(last.parts[0], Text) else ""
-    asked = [turn.text for turn in request.window.turns if isinstance(turn, UserMessage)]
+    """Says nothing, is wrong, and mends it when it has said nothing once more."""
+    turns = request.window.turns
+    last, asked = turns[-1], [turn.text for turn in turns if isinstance(turn, UserMessage)]
+    if asked == ["one"]:
+        return calls("pay m") if isinstance(last, UserMessage) else Reply((), stop="pause")
     if asked[-1].startswith("Your last answer cannot be used"):
-        return ": 5}" if said == '{"a"' else Reply((Text('{"a"'),), stop="pause")
-    if isinstance(last, UserMessage) and last.text == "two":
-        return '{"a":7}'
-    if isinstance(last, UserMessage):
-        return calls("pay m")
-    return '"x"}' if said else Reply((Text('{"a":'),), stop="pause")
+        return '{"a": 5}'
+    return '{"a":7}' if asked[-1] == "two" else '{"a":"x"}'
 
 
 STRUCTURED = Scene(
-    "structured, with pauses and a repair",
+    "structured, with a silence and a repair",
     replace(SEAT, output=NUMBER),
     ("one", "two"),
     structured,

@@ -463,14 +463,6 @@ async def test_a_build_goes_back_to_a_checkpoint(desk: Desk) -> None:
     assert (made.done, made.result.iterations, len(desk.requests)) == (True, 1, 1)
 
 
-async def test_a_run_of_a_flow_that_lost_a_node_is_refused(desk: Desk) -> None:
-    script = SCENARIOS["nothing to mend"].script
-    async with desk.run(script) as run:
-        await run.append("nodes", {"table": "build", "nodes": ["load_spec", "reflect_a"]})
-        with pytest.raises(RunError, match="begun by a flow with a step reflect_a, which this version does not have"):
-            await build_checker(run, desk.inputs, SANDBOX, BuildSettings(), desk.checker)
-
-
 async def test_a_table_is_checked_and_its_walk_is_bounded(desk: Desk) -> None:
     from transom.runs import Route, walk
 

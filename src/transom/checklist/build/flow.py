@@ -235,7 +235,7 @@ class _Nodes:
         why = f"{told(state.findings[0])}{more}"
         number = state.iteration + 1
         self.run.progress(f"{role} {number} of {state.granted.repairs}, because of {why}")
-        self.run.leave_iteration(number, error_row(number, Tried(role, state.findings)).model_dump(mode="json"))
+        self.run.files.put_iteration(number, error_row(number, Tried(role, state.findings)).model_dump(mode="json"))
         try:
             value, unread = await _read(write(state), artifact)
         except NeedsModel:
