@@ -52,6 +52,7 @@ make_venv() {
 }
 
 # Wheels only: nothing is built, so nothing unpinned is fetched to build with.
+# No dependencies: the lock names them all, and pip would look for newer releases of those that are asked for with extras.
 install() {
   .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-virtualenv "$@"
 }
@@ -59,7 +60,7 @@ install() {
 locked() {
   local arguments=() name
   for name in "$@"; do arguments+=(-r "requirements/$name.txt"); done
-  install --only-binary :all: --require-hashes "${arguments[@]}"
+  install --no-deps --only-binary :all: --require-hashes "${arguments[@]}"
 }
 
 main() {

@@ -167,10 +167,10 @@ class Seats:
         while True:
             prompt = f"{reached.format(each * times)}; may it go on?"
             question = Question(f"{self.name}/cap/{cap}#{times}", prompt, ("go on with as many again", "give up"))
-            answer = self.run.state.answers.get(question.fingerprint)
+            answer = self.run.answer_to(question)
             if answer is None:
                 return each * times, question
-            if answer["text"] == "give up":
+            if answer.text == "give up":
                 raise Stopped("failed", reached.format(each * times))
             times += 1
 
