@@ -52,6 +52,16 @@ async def test_an_example_that_contradicts_the_item_is_the_specs_fault() -> None
     assert "the item holds, and the ItemSpec says that it fails" in found.spec[0]
 
 
+async def test_an_example_is_not_held_against_the_atom_where_the_lines_around_its_place_decide() -> None:
+    aware = ATOM_A.replace("match[2]}", "match[2] if 'Error' not in text.split('\\n')[number] else ''}")
+    refused = "power report\nblock alu power 1.25\nError: no library\n"
+    found = await tried(aware, report=refused)
+    assert found.examples == ()
+    assert any("in place of power.rpt:2, cannot be tried: the lines around it" in remark for remark in found.untried)
+    blind = await tried(ATOM_A.replace("match[2]}", "match[2] if 'cpu' not in text or number == 1 else ''}"))
+    assert "fails, and the ItemSpec says that it holds" in blind.examples[0]
+
+
 async def test_what_no_line_of_the_file_says_is_noticed() -> None:
     lazy = ATOM_A.replace("if match:", "if number in (2, 3):").replace("match[1]", '"cpu"').replace("match[2]", '"1"')
     found = await tried(lazy, examples="")
