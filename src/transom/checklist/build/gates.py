@@ -10,7 +10,7 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
-from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, parses, split
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
 from transom.checklist.build.logic_gates import (
     check_hard_coding,
     check_kinds,
@@ -122,7 +122,7 @@ async def hold_parser(code: str, trial: Trial) -> tuple[Finding, ...]:
     """What is wrong with atom A as far as that shows without the logic that belongs to it."""
     atoms = split(code)
     rows = _static_rows(atoms)
-    if parses(atoms.a):
+    if tree_of(atoms.a):
         # Whether an empty file is a clean one, only the logic says.
         rows += (await _parser_rows(atoms.a, atoms, trial, may_be_silent=True))[0]
     findings = (row.finding() for held in rows for row in held.findings)
@@ -133,16 +133,16 @@ async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
     atoms = split(code)
     config, file, unread = _config(yaml)
     rows = _static_rows(atoms)
-    whole = parses(code)
+    whole = tree_of(code) is not None
     entries: list[Entry] = []
     parsed: list[GateRow] = []
     samples: list[Sample] = []
-    if whole or parses(atoms.a):
+    if whole or tree_of(atoms.a):
         # Where all items forbid, a clean file is one in which nothing is found.
         silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
         parsed, entries, samples = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
     own = item_values(config, trial.item, entries) if config else {}
-    if whole or parses(atoms.logic):
+    if whole or tree_of(atoms.logic):
         rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
     rows += parsed
     if config and file:

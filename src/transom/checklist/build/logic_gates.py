@@ -10,7 +10,7 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry
-from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, parses
+from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, tree_of
 from transom.checklist.build.trial_gates import Probe, Prober
 from transom.checklist.item import Item
 from transom.checklist.patterns import parts
@@ -158,10 +158,11 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
     Args:
         values: a value, and what it is in the item (`a pattern`, `a file name`).
     """
-    if is_shipped(atoms) or not parses(atoms.logic):
+    tree = None if is_shipped(atoms) else tree_of(atoms.logic)
+    if tree is None:
         return []
     findings: list[Finding] = []
-    for line, literal in literals(ast.parse(atoms.logic)):
+    for line, literal in literals(tree):
         if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
             continue
         what = next((what for value, what in values.items() if _holds(literal, value)), None)

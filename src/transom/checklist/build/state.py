@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from transom.checklist.build.artifacts import ATOM_A, CHECKER
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, tree_of
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.reading import LogicReply
 from transom.checklist.build.sight import Sight
@@ -129,11 +129,9 @@ class BuildState:
     @property
     def signatures(self) -> dict[str, str]:
         """The functions of `atoms.py` and their parameters, as far as it parses."""
-        try:
-            body = ast.parse(self.atoms.value if self.atoms else "").body
-        except (SyntaxError, ValueError):
-            return {}
-        return {node.name: ast.unparse(node.args) for node in body if isinstance(node, ast.FunctionDef)}
+        tree = tree_of(self.atoms.value) if self.atoms else None
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
+        return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
         """Whether a person wrote or edited it: then no role may write it again."""

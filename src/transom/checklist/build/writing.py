@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transom.agent import call
-from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
@@ -183,10 +183,7 @@ def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
 
 def _halves(code: str) -> tuple[str, str] | None:
     """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError):
-        return None
+    body = tree.body if (tree := tree_of(code)) else []
     found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
     if not found:
         return None
