@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from transom.agent import call
 from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.build.overview import FileOverview
 from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
-from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
@@ -45,13 +45,13 @@ class Writers:
         """
         role = make_role("checklist.parser", self.settings.parser, PARSER_TOOLS)
 
-        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, *hints: str) -> str:
+        async def step(stage: Stage, section_1: str, section_4_1: str, seen: FileOverview, *hints: str) -> str:
             blocks = [*_parser_blocks(section_1, section_4_1, seen), *_hint_blocks(hints)]
             answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        declared = [*_sections(state, "1", "4.1"), state.sight, *_hints(state)]
+        declared = [*_sections(state, "1", "4.1"), state.overview, *_hints(state)]
         return await self.run.stage("build/parser", step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
@@ -83,7 +83,9 @@ class Writers:
         """
         role = make_role("checklist.repair_a", self.settings.repair, PARSER_TOOLS)
 
-        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, code: str, *rest: str) -> str:
+        async def step(
+            stage: Stage, section_1: str, section_4_1: str, seen: FileOverview, code: str, *rest: str
+        ) -> str:
             blocks = [*_parser_blocks(section_1, section_4_1, seen), _session("previous_code", code, "untrusted")]
             blocks += _reflection(*rest)
             answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
@@ -91,7 +93,7 @@ class Writers:
             return answer.value
 
         code = state.atom_a or _NOTHING_YET
-        declared = [*_sections(state, "1", "4.1"), state.sight, code, *_so_far(state), *_hints(state)]
+        declared = [*_sections(state, "1", "4.1"), state.overview, code, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
         return await self.run.stage(name, step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
 
@@ -199,7 +201,7 @@ def _sections(state: BuildState, *numbers: str) -> list[Artifact[str] | str]:
     return [state.sections[number] for number in numbers]
 
 
-def _parser_blocks(section_1: str, section_4_1: str, seen: Sight) -> list[Block]:
+def _parser_blocks(section_1: str, section_4_1: str, seen: FileOverview) -> list[Block]:
     return [
         _session("section_1", section_1),
         _session("section_4_1", section_4_1),
@@ -219,7 +221,7 @@ def _logic_blocks(section_2: str, section_3: str, section_4_2: str, code: str) -
 
 def _so_far(state: BuildState) -> tuple[str, str, str]:
     """Findings, what was tried, a person's words: inputs of a repair like any other."""
-    return hinted(state.findings), state.summary, state.granted.words(state.iteration + 1)
+    return hinted(state.findings), state.summary, state.budget.words(state.iteration + 1)
 
 
 def _hints(state: BuildState) -> list[Artifact[str]]:

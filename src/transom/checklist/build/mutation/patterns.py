@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from transom.checklist.atoms import Entry
 from transom.checklist.build.artifacts import split, tree_of
 from transom.checklist.build.logic_gates import literals
-from transom.checklist.build.mutation.probe import RealFile, quoted
+from transom.checklist.build.prober import RealFile, quoted
 from transom.checklist.spec.shapes import SpecDocument, SpecPattern
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
