@@ -14,9 +14,9 @@ from transom.context import WindowBudget
 from transom.errors import Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
+from transom.llm.prices import Spending
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
-from transom.runs.prices import Spending
 from transom.runs.questions import Choice, how_to_answer, slot
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
