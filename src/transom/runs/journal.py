@@ -8,8 +8,8 @@ Records of a run's stream, by kind:
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised; choice: see `runs.questions`
-    decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
-              answer to a question; person: {text, by, reason}
+    decided   {stage, fingerprint, edited, answer, by, reason, file?}   "keep", "redo", "approve", "refuse", or the
+              answer to a question
     settled   {stage}                                             the choice that it waited for is none any more
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
@@ -48,7 +48,7 @@ class Help:
     reset: bool = False
 
 
-VERSION = 2
+VERSION = 3
 """Of the journal; runs of an earlier one are refused."""
 
 

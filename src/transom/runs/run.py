@@ -23,7 +23,7 @@ from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, lineage_of
 from transom.runs.event_log import Host
 from transom.runs.journal import VERSION
 from transom.runs.plan import Attempt, Plan, Step, decide, fingerprint
-from transom.runs.questions import Choice, PersonAnswer, Question, answered, chosen
+from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
 from transom.runs.tool_calls import in_stage, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
@@ -324,7 +324,7 @@ class Run(Host):
     def answer_to(self, question: Question) -> PersonAnswer | None:
         """What a person answered; None where nobody has answered yet."""
         decided = self.state.decisions.get((question.name, question.fingerprint, ""))
-        return PersonAnswer(**decided["person"]) if decided else None
+        return PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
 
     async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
         """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""
@@ -337,25 +337,6 @@ class Run(Host):
 
     async def _pause_for_time(self, stage: str) -> Paused:
         return await self.pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
-
-    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
-        """Record a person's answer to what waits for one; returns what was answered.
-
-        It is for the file as it lies there now; where that is another than the one at which the run paused,
-        `progress` is told.
-
-        Args:
-            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
-            question: which, where several wait: a question's or stage's name, or the beginning of a fingerprint.
-            reason: kept with the answer; the model reads it where a call is refused.
-            by: who answers.
-
-        Raises:
-            InputError: nothing waits, several do and none is named, or the answer does not fit.
-        """
-        choice = chosen(self.id, self.state.waiting, question)
-        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
-        return choice
 
     async def finish(self, status: str) -> None:
         """Record how the run ended."""
