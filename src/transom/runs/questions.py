@@ -261,14 +261,8 @@ def answered(
         edited = digest(path.read_bytes())
         if edited != choice["edited"]:
             progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
-    told = {"stage": choice["stage"], "fingerprint": choice["fingerprint"], "edited": edited}
-    return {
-        **told,
-        **({"file": choice["file"]} if "file" in choice else {}),
-        "answer": answer,
-        "by": by,
-        "reason": reason,
-    }
+    told = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
+    return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}
 
 
 def _somebody() -> str:
