@@ -261,7 +261,7 @@ def answered(
         edited = digest(path.read_bytes())
         if edited != choice["edited"]:
             progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
-    told = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
+    told: dict[str, Any] = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
     return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}
 
 

@@ -19,10 +19,22 @@ from typing import Any, Self, TypeVar
 from transom.canonical import Json, digest
 from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import Chain, Role, Usage
-from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, lineage_of, set_aside, write_file
+from transom.runs.artifact import (
+    A_PERSON,
+    Artifact,
+    Attempt,
+    File,
+    Plan,
+    Step,
+    decide,
+    epoch_of,
+    fingerprint,
+    lineage_of,
+    set_aside,
+    write_file,
+)
 from transom.runs.event_log import Host
 from transom.runs.journal import VERSION
-from transom.runs.plan import Attempt, Plan, Step, decide, fingerprint
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
 from transom.runs.tool_calls import in_stage, refuse_in_tool_call
@@ -246,7 +258,7 @@ class Run(Host):
         self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
         done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
-            kept = Attempt(done.attempt.number, step.fingerprint, plan.deletions)
+            kept = Attempt(done.attempt.attempt, step.fingerprint, plan.deletions)
             await self.append("done", step.done(kept, done.output, {}, Usage()))
         return value
 
@@ -254,11 +266,11 @@ class Run(Host):
         history = self.state.stage(step.name)
         known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        await self.append("started", {"stage": step.name, **attempt.to_json()})
-        self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
+        await self.append("started", {"stage": step.name, **attempt._asdict()})
+        self.progress(f"{step.name}: working" + (f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""))
         if span := current_span():
-            span.set(keys.ATTEMPT, attempt.number)
-        stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
+            span.set(keys.ATTEMPT, attempt.attempt)
+        stage = Stage(self, step.name, attempt=attempt.attempt, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
@@ -271,7 +283,7 @@ class Run(Host):
         if stage.memoise:
             await self.append("done", step.done(attempt, digest(data), stage.answered, stage.usage))
         else:
-            failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
+            failed = {"stage": step.name, "attempt": attempt.attempt, "error": "its result is not to be reused"}
             await self.append("failed", failed)
         if time.monotonic() - began > self.stage_seconds:
             raise await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
