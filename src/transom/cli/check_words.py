@@ -10,6 +10,7 @@ from typing import Any
 from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, CHECKER_FILE
 from transom.checklist.build.lessons import named_in
+from transom.checklist.copies import source_of
 from transom.checklist.run import Verdict
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
@@ -19,7 +20,6 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.learning import InsightCategory, Outcome, Source
-from transom.runs import source_of
 from transom.store import SqliteStore
 
 WORDS = "verdict_words"

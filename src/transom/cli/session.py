@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from transom.config import Settings
     from transom.llm import Chain, Provider
     from transom.llm.naming import Surroundings
+    from transom.llm.prices import Spending
     from transom.runs import Run, Workspace
-    from transom.runs.prices import Spending
     from transom.store import SqliteStore
     from transom.telemetry import Redactor
 
@@ -119,8 +119,8 @@ class Session:
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
+        from transom.llm.prices import priced_exporter
         from transom.runs import Workspace
-        from transom.runs.prices import priced_exporter
 
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
@@ -203,7 +203,7 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.runs.prices import Prices, Spending
+        from transom.llm.prices import Prices, Spending
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)

@@ -76,14 +76,14 @@ async def stats(
 ) -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""
     from transom.cli.cleaning import age
-    from transom.runs.prices import Prices, price_by
+    from transom.llm.prices import Prices
     from transom.telemetry.read import read_traces
     from transom.telemetry.stats import statistics
 
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     odd: list[str] = []
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
-    price = price_by(Prices.load(session.settings.paths.prices))
+    price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
     _tell(odd)
     return session.report(found, *(_stats_lines(found) if found.traces else [_none(session, since)]))

@@ -30,10 +30,11 @@ from transom.checklist.build.overview import FileOverview, survey_files
 from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget, finding_text
 from transom.checklist.build.trial_run import TrialRun
 from transom.checklist.build.writing import Writers, inputs_of
+from transom.checklist.copies import adopt, export, retract, source_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
-from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
+from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
 from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox
 
