@@ -68,7 +68,7 @@ class Learning:
             failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
         for rule in self.warnings(params):
             self.used[rule.id] += 1
-            self.advice.outcome(rule.id, helpful=failure is not None, source=f"{self.study}/{number}")
+            self.advice.outcome(rule.id, helpful=failure is not None, study=self.study, trial=number)
         self.seen.append(Row(self._measure(params), failure))
         return failure
 

@@ -149,3 +149,9 @@ def counts(trials: Iterable[Trial]) -> dict[str, int]:
 def failures(trials: Iterable[Trial]) -> dict[str, int]:
     """Failed solves by class, the most frequent first."""
     return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())
+
+
+def used(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Ids of the insights that acted on trials."""
+    acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
+    return tuple(sorted(set().union(*acted) - {"sampler"}))
