@@ -87,11 +87,11 @@ def conclude(one: StudyRunner) -> Verification:
 def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Path) -> None:
     first = made(tmp_path, "first")
     conclude(first)
-    assert counts(first.trials())["pruned"] == 0
+    assert counts(first.trials()).pruned == 0
     second = made(tmp_path, "second", length=120)
     conclude(second)
     trials = second.trials()
-    assert counts(trials)["failed"] < counts(first.trials())["failed"] / 2
+    assert counts(trials).failed < counts(first.trials()).failed / 2
     rejected = [trial for trial in trials if trial.kind == "rejected"]
     audited = [trial for trial in trials if trial.audit]
     assert rejected and all(trial.params["hole"] / trial.params["width"] > 0.4 for trial in rejected)  # type: ignore[operator]  # both are numbers
@@ -176,7 +176,7 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     one = made(tmp_path, "strict", 10, more="require: ['hole <= 4']\n")
     trials = one.run()
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
-    assert counts(trials)["complete"] == 10 and counts(trials)["pruned"] > 0
+    assert counts(trials).complete == 10 and counts(trials).pruned > 0
     assert Guide(one.study, one.guide.advice).rules == []
 
 

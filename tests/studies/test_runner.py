@@ -34,13 +34,13 @@ def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path
     lines: list[str] = []
     first = runner(tmp_path, write_study(tmp_path, trials=8), progress=lines.append)
     trials = first.run()
-    assert counts(trials)["total"] == 8 == len(lines)
+    assert counts(trials).total == 8 == len(lines)
     assert "left" in lines[-1]
     assert set(failures(trials)) <= {"geometry_error"}
     again = runner(tmp_path, write_study(tmp_path, trials=8))
     assert again.run() == trials
     more = again.run(12)
-    assert (counts(more)["total"], more[:8]) == (12, trials)
+    assert (counts(more).total, more[:8]) == (12, trials)
     assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
     best = ranked(again.study, more)[0]
     assert best.feasible and best.outputs["stress"] <= 100
@@ -116,7 +116,7 @@ def test_a_full_disk_stops_the_study_which_stays_resumable(tmp_path: Path) -> No
         made.run()
     trials = runner(tmp_path, path).run()
     assert [trial.number for trial in trials] == [0, 1, 2, 3]
-    assert counts(trials)["total"] == 4
+    assert counts(trials).total == 4
 
 
 def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
     with (tmp_path / "studies/plate/trials.journal").open("a") as journal:
         journal.write('{"op_code":4,"worker_id":"a-1","stu')
     after = runner(tmp_path, path).run(5)
-    assert (after[:3], counts(after)["total"]) == (before, 5)
+    assert (after[:3], counts(after).total) == (before, 5)
 
 
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
     more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
     lines: list[str] = []
     trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
-    assert counts(trials)["total"] == 10
+    assert counts(trials).total == 10
     assert (
         sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
     )
@@ -290,7 +290,7 @@ def test_a_design_that_was_solved_before_is_not_solved_again(tmp_path: Path) -> 
     made = runner(tmp_path, path, progress=lines.append)
     trials = made.run()
     again = [trial for trial in trials if trial.same_as is not None]
-    assert again and counts(trials)["total"] == 12
+    assert again and counts(trials).total == 12
     for trial in again:
         first = trials[trial.same_as or 0]
         assert (trial.params, trial.kind, trial.values) == (first.params, first.kind, first.values)

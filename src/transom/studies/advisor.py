@@ -113,7 +113,7 @@ class Advisor:
         best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
         session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in study.objectives)
-        session.update_study_status(study.study, "complete", made["complete"] + made["failed"], made["total"], *best)
+        session.update_study_status(study.study, "complete", made.complete + made.failed, made.total, *best)
         for trial in self.trials:
             session.add_trial(trial.model_dump())
             if trial.kind == "failed":

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Trial, counts, failures, front, ranked, used
+from transom.studies.trials import Counts, Trial, counts, failures, front, ranked, used
 from transom.studies.verify import Verification, Verified
 
 
@@ -26,15 +26,6 @@ class End(Data):
     pruned: int = 0
     advice: Advised | None = None
     session_id: str | None = None
-
-
-class Counts(Data):
-    """Trials by how they ended; `pruned` were rejected without a solve."""
-
-    total: int
-    complete: int
-    failed: int
-    pruned: int
 
 
 class Best(Data):
@@ -88,7 +79,7 @@ def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> S
     untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
-        trials=Counts(**counts(trials)),
+        trials=counts(trials),
         feasible=len(good),
         best=_best(best, best.verdict == "verified") if best else untried,
         front=tuple(map(_best, front(study, kept))) if len(study.objectives) > 1 else (),
