@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pytest
 from optuna.storages import InMemoryStorage
 
 from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
-from tests.studies.test_solver import marked, wait_for
+from tests.studies.test_solver import BRACKET, marked, wait_for
 from transom.errors import InputError
 from transom.studies.failures import Diagnosis, Evidence, diagnosis
 from transom.studies.runner import StudyStopped
@@ -230,6 +231,39 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
             worker.wait()
         wait_for(lambda: not marked(tmp_path))
     finished(tmp_path, path, 10)
+
+
+@pytest.mark.slow
+def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
+    need_tool("ccx")
+    pick = random.Random(0)
+    path = tmp_path / "bracket.yaml"
+    text = BRACKET.replace("MODE", "never")
+    path.write_text(text + "sampler: {kind: random, seed: 1}\nbudget: {trials: 8, workers: 2}\n")
+    for _ in range(3):
+        workers = run_workers(tmp_path, path, 2)
+        wait_for(lambda: len(marked(tmp_path)) > 1, 60)
+        for _ in range(3):
+            for pid in marked(tmp_path)[:1]:
+                with suppress(psutil.NoSuchProcess):
+                    psutil.Process(pid).kill()
+            time.sleep(pick.uniform(0.2, 0.6))
+        for worker in workers:
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+        wait_for(lambda: not marked(tmp_path))
+    (last,) = run_workers(tmp_path, path, 1)
+    assert last.wait(300) == 0
+    made = runner(tmp_path, path)
+    trials = made.trials()
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (8, {"ccx"})
+    for trial in trials:
+        if trial.kind != "lost":  # each ended as it does where nobody kills
+            folder = tmp_path / "again" / str(trial.number)
+            folder.mkdir(parents=True)
+            again = made.solver.solve(folder, made.study.values(trial.params), made.study.limits)
+            assert (again.diagnosis.failure, dict(again.outputs)) == (trial.failure, trial.outputs)
 
 
 class Late(InMemoryStorage):
