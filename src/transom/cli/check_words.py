@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, CHECKER_FILE
@@ -13,8 +15,10 @@ from transom.checklist.build.lessons import named_in
 from transom.checklist.run import Verdict
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
+from transom.cli.command import RunArgument, command
 from transom.cli.history import RunView, found_run
 from transom.cli.insights import Scope, opened
+from transom.cli.options import ItemId, check_app
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -26,9 +30,21 @@ WORDS = "verdict_words"
 """Where a workspace keeps what people said of verdicts, by run and verdict."""
 
 
-async def word_command(session: Session, run: str, item: str, by: str, reason: str, *, confirmed: bool) -> int:
-    """`check confirm` and `check overturn`."""
-    document = await give_word(session, run, item, by, reason, confirmed=confirmed)
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
+
+
+@command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
+async def confirm(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
+    """Say that a verdict is right. It counts for the insights that the checker's build named."""
+    document = await give_word(session, run, item, by, reason, confirmed=True)
+    return session.report(document, *lines_of(document))
+
+
+@command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
+async def overturn(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
+    """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
+    document = await give_word(session, run, item, by, reason, confirmed=False)
     return session.report(document, *lines_of(document))
 
 

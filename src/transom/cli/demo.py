@@ -15,9 +15,10 @@ import typer
 
 import transom
 from transom.cli import investigate, story, study, trace, window
-from transom.cli.command import command, root
+from transom.cli.command import command
 from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
+from transom.cli.tree import root
 from transom.errors import InputError, RunError, SandboxUnavailable, SettingsError, TransomError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ async def _checklist(session: Session, examples: Path) -> Any:
     """The shipped items; one verdict, one window and one trace are shown whole."""
     from transom.checklist.run import Verdict, together
     from transom.cli.checking import answer_of
-    from transom.cli.told import Options
+    from transom.cli.options import Options
 
     folder = examples / "checks"
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
@@ -151,8 +152,7 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
     from transom.cli.checking import LEARNED
     from transom.cli.insights import opened
-    from transom.cli.options import manner_of
-    from transom.cli.told import Options
+    from transom.cli.options import Options, manner_of
 
     item, options = load_item(examples / f"{item_id}.yaml"), Options()
     spec = (examples / "ItemSpec.md").read_text("utf-8")

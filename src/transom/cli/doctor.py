@@ -5,16 +5,25 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 
 from transom import __version__
-from transom.cli.command import command, root
+from transom.checklist.rules import load_knowledge
+from transom.cli.command import command
 from transom.cli.output import plain, style, table
+from transom.cli.providers import checklist_rules
 from transom.cli.session import Session
+from transom.cli.tree import root
+from transom.cli.trying import hosted_rows, try_provider
 from transom.errors import InputError, install_hint
+from transom.llm.hosted import HOSTED
+from transom.llm.naming import Surroundings, named_provider
+from transom.sandbox import Level, probe
+from transom.store import filesystem_of, is_network
 
 _PACKAGES = ("pydantic", "typer", "PyYAML", "rapidfuzz")
 _TOOLS = {
@@ -52,11 +61,8 @@ def doctor(
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """
-    from transom.llm.hosted import HOSTED
 
     if provider is not None and provider.partition(":")[0] in HOSTED and ":" in provider:
-        from transom.cli.trying import try_provider
-
         return try_provider(session, provider)
     knowledge = _knowledge(session)
     providers = _providers(session, knowledge)
@@ -83,8 +89,6 @@ def doctor(
 
 
 def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> int:
-    from transom.cli.providers import checklist_rules
-    from transom.llm.naming import Surroundings, named_provider
 
     found = next((one for one in rows if one["name"] == name), None)
     if found is None:
@@ -100,7 +104,6 @@ def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> in
 
 
 def _versions() -> dict[str, str]:
-    from importlib.metadata import version
 
     packages = {name: version(name) for name in _PACKAGES}
     return {"transom": __version__, "python": platform.python_version(), **packages, "system": platform.platform()}
@@ -114,7 +117,6 @@ def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
-    from transom.sandbox import Level, probe
 
     found = probe()
     wanted = session.settings.sandbox.level
@@ -128,7 +130,6 @@ def _sandbox(session: Session) -> dict[str, Any]:
 
 
 def _workspace(session: Session) -> dict[str, Any]:
-    from transom.store import filesystem_of, is_network
 
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
@@ -144,7 +145,6 @@ def _workspace(session: Session) -> dict[str, Any]:
 
 
 def _providers(session: Session, knowledge: dict[str, Any]) -> list[dict[str, Any]]:
-    from transom.cli.trying import hosted_rows
 
     wrong = knowledge["error"]
     rules = {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"}
@@ -153,7 +153,6 @@ def _providers(session: Session, knowledge: dict[str, Any]) -> list[dict[str, An
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
-    from transom.checklist.rules import load_knowledge
 
     folders = session.settings.paths.knowledge_dirs
     found: dict[str, Any] = {"dirs": [*map(str, folders)], "domains": [], "error": None}

@@ -6,23 +6,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from transom.cli.command import command, group
+from transom import __version__
+from transom.canonical import Json, pretty_json
+from transom.cli.command import command
+from transom.cli.eval_checklist import checklist_prompts, checklist_runner
+from transom.cli.eval_investigator import investigator_prompts, investigator_runner, written_replies
+from transom.cli.investigate import chain_of
 from transom.cli.output import counted, reports_in, style, style_status, table
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
+from transom.evals import Evaluation, Fingerprint, Runner, Suite, compare, load_suite, run_suite
+from transom.evals import history as kept
+from transom.evals.document import Comparison
+from transom.evals.history import find_evaluation, newest_baseline, remember
+from transom.formats.junit_report import JUnitCase, Result, junit_report
+from transom.llm import Chain
+from transom.runs import write_file
+from transom.store import SqliteStore
 
-if TYPE_CHECKING:
-    from transom.canonical import Json
-    from transom.evals import Evaluation, Runner, Suite
-    from transom.evals.document import Comparison
-    from transom.llm import Chain
-    from transom.store import SqliteStore
-
-eval_app = group("eval", "Scenario suites: how well a product answers.")
+eval_app = group("eval")
 
 _SHOWN = 3
 
@@ -53,9 +60,6 @@ async def run(
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
     """
-    from transom.canonical import pretty_json
-    from transom.evals import load_suite
-    from transom.runs import write_file
 
     wanted = reports_in(options.reports, ("json", "junit"))
     options = replace(options, started=options.started or datetime.now(UTC).isoformat())
@@ -73,9 +77,6 @@ async def run(
 
 async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options: EvalOptions) -> Evaluation:
     """The suite run, compared with its baseline, and kept."""
-    from transom import __version__
-    from transom.evals import Fingerprint, compare, run_suite
-    from transom.evals.history import find_evaluation, newest_baseline, remember
 
     named, judge = options.baseline, options.judge
     known = find_evaluation(store, named, suite.name) if named else newest_baseline(store, suite.name)
@@ -95,14 +96,9 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
 def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
     """A product's runner, who answers it, and a digest of its prompts and rules."""
     if suite.product == "checklist":
-        from transom.cli.eval_checklist import checklist_prompts, checklist_runner
-
         chain = session.chain(store)
         return checklist_runner(session, chain), chain, checklist_prompts(session.settings, chain)
     if suite.product == "investigator":
-        from transom.cli.eval_investigator import investigator_prompts, investigator_runner, written_replies
-        from transom.cli.investigate import chain_of
-
         chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
         return investigator_runner(session, chain), chain, investigator_prompts(chain)
     what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
@@ -116,8 +112,6 @@ async def compare_(
     after: Annotated[str, typer.Argument(metavar="B", help="What is: the same.")],
 ) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
-    from transom.evals import compare
-    from transom.evals.history import find_evaluation
 
     async with session.open_store() as store:
         (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
@@ -132,7 +126,6 @@ async def history(
     session: Session, suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 ) -> int:
     """List a suite's evaluations, the newest last."""
-    from transom.evals import history as kept
 
     name = Path(suite).resolve().name
     async with session.open_store() as store:
@@ -157,7 +150,6 @@ async def history(
 
 def _junit(made: Evaluation) -> bytes:
     """Scenarios, and a failed case for each regression, as build servers read them."""
-    from transom.formats.junit_report import JUnitCase, Result, junit_report
 
     results: dict[str, Result] = {"pass": "passed", "fail": "failed", "error": "error"}
     cases = []

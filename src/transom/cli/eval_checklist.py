@@ -14,8 +14,8 @@ from transom.checklist.run.verdict import CheckedItem
 from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
 from transom.cli.eval_cases import apart, below, inside, records_of, used_by
+from transom.cli.options import Options
 from transom.cli.session import Session
-from transom.cli.told import Options
 from transom.config import Settings
 from transom.errors import InputError
 from transom.evals import Case, Evidence, Outcome, Runner, Used

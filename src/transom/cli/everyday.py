@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.results import FindingRow, LintResult
@@ -15,9 +17,12 @@ from transom.checklist.sheet import read_sheet
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.answers import toned
 from transom.cli.batch import found
+from transom.cli.command import Among, RunArgument, command
 from transom.cli.history import all_runs, found_run
-from transom.cli.output import counted
+from transom.cli.options import ItemId, Options, check_app
+from transom.cli.output import counted, day_of
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
@@ -25,19 +30,23 @@ from transom.gates import Finding
 from transom.runs import write_file
 
 
-async def explain_command(session: Session, run: str, item_id: str) -> int:
-    """`check explain`: the verdict in full, what was asked, and how each of its items is judged."""
+@command(check_app, "explain", example="transom check explain batch VER-02")
+async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
+    """Say why a verdict is as it is.
+
+    That is what was asked, how each part is judged, and the lines that decided.
+    """
     async with found_run(session, run) as (store, found):
         row = found.row
         if row.kind == "check-batch":  # the verdicts lie in the runs of its items, each of which has one
-            row = next((one for one in all_runs(store) if one.name == item_id and one.kind != row.kind), row)
+            row = next((one for one in all_runs(store) if one.name == item and one.kind != row.kind), row)
         folder = session.workspace.run_folder(row.name, row.id)
     path = folder / "run" / "verdict" / VERDICT_FILE
     if not path.is_file():
-        raise InputError(f"there is no verdict on {item_id} in this run", where=row.id, hint="see: transom runs list")
+        raise InputError(f"there is no verdict on {item} in this run", where=row.id, hint="see: transom runs list")
     verdict = Verdict.model_validate_json(path.read_bytes())
-    if verdict.item_id != item_id:
-        raise InputError(f"the verdict is on {verdict.item_id}, not on {item_id}", where=row.id, hint="name that")
+    if verdict.item_id != item:
+        raise InputError(f"the verdict is on {verdict.item_id}, not on {item}", where=row.id, hint="name that")
     built = sorted(folder.glob(f"build/checker*/{CONFIG}"))
     checker = Path(str(row.inputs["checker"])) if row.inputs.get("checker") else built[-1].parent if built else folder
     there = (checker / CONFIG).is_file()
@@ -64,8 +73,16 @@ def _rules(config: CheckerConfig) -> Iterator[str]:
         yield f"  {one.id} {one.name}: {which} with {one.select} {verb}{must}"
 
 
-def import_command(session: Session, sheet: Path, out: Path) -> int:
-    """`check import`: one item file a line; a file that says something else is not overwritten."""
+@command(check_app, "import", example="transom check import signoff.csv -o items")
+def import_(
+    session: Session,
+    sheet: Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")] = Path("items"),
+) -> int:
+    """Write item files from the lines of a spreadsheet.
+
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
+    """
     items = read_sheet(sheet)
     taken = [out / one.name for one in items if _other(out / one.name, one.text)]
     if taken:
@@ -83,10 +100,21 @@ def _other(path: Path, text: str) -> bool:
     return path.exists() and (not path.is_file() or path.read_bytes() != text.encode())
 
 
-def waiver_lint_command(session: Session, texts: Sequence[str], day: str) -> int:
-    """`check waiver lint`: exit 1 where a waiver should not be relied upon."""
-    today = date.fromisoformat(day)
-    rows = [row for path in found(texts) for row in waiver_findings(path, today)]
+waiver_app = group("waiver", "The waivers of items.", check_app)
+
+
+@command(waiver_app, "lint", example="transom check waiver lint examples/checks")
+def lint_waivers(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
+    options: Annotated[Options, Among("as_of")],
+) -> int:
+    """Name the waivers that should not be relied upon.
+
+    That is those without reason, owner or last day, those that have expired, and those that fit everything.
+    """
+    today = day_of(options.as_of)
+    rows = [row for path in found(targets) for row in waiver_findings(path, today)]
     soon = [row for row in rows if row.gate == "waiver.soon"]
     return print_findings(session, [row for row in rows if row not in soon], soon)
 

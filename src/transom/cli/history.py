@@ -6,15 +6,14 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from transom.cli.command import can_resume
 from transom.cli.session import Session
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.runs.journal import RunState
-    from transom.store import Record, SqliteStore
+from transom.runs.journal import RunState, fold
+from transom.runs.run import RUNS
+from transom.store import Record, SqliteStore
 
 T = TypeVar("T")
 _LEAST = 70  # of 100; below it two ids have no more in common than any two
@@ -82,7 +81,6 @@ def next_step(found: RunView) -> str:
 
 def all_runs(store: SqliteStore) -> list[RunRow]:
     """All runs, the newest first."""
-    from transom.runs.run import RUNS
 
     documents: list[Any] = list(store.items(RUNS).values())
     rows = [RunRow(row["id"], row["kind"], row["name"], row["inputs"]) for row in documents]
@@ -91,7 +89,6 @@ def all_runs(store: SqliteStore) -> list[RunRow]:
 
 def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
     """The run with its journal."""
-    from transom.runs.journal import fold
 
     records = store.read(f"run/{row.id}")
     state = fold(records)

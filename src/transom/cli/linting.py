@@ -1,4 +1,4 @@
-"""`transom check lint` and `approve`: looking at items, ItemSpecs and checkers, and answering for one."""
+"""`transom check lint|approve`: looking at items, ItemSpecs and checkers, and answering for one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
+import typer
 from pydantic import ValidationError
 
 from transom.canonical import pretty_json
@@ -28,13 +29,15 @@ from transom.checklist.build.static_gates import (
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
 from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord
-from transom.checklist.run import APPROVAL, LoadedChecker, approve, load_checker
+from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
+from transom.checklist.run import approve as approved
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
+from transom.cli.command import Among, command
 from transom.cli.everyday import print_findings
 from transom.cli.history import history
 from transom.cli.meaning import load_checked
-from transom.cli.options import parse_variables
+from transom.cli.options import Options, check_app, parse_variables
 from transom.cli.output import say
 from transom.cli.registry import home
 from transom.cli.session import Session
@@ -45,9 +48,19 @@ from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
 
-async def lint_command(session: Session, targets: Sequence[Path], variables: Sequence[str] = ()) -> int:
-    """Look every target over, checkers with the input files that the variables lead to; findings are exit 1."""
-    places = Places(parse_variables(variables, session.cwd), session.settings.paths.search_root)
+@command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
+async def lint(
+    session: Session,
+    targets: Annotated[
+        list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER...", help="What to look over.")
+    ],
+    options: Annotated[Options, Among("variables")],
+) -> int:
+    """Say what is wrong with items, ItemSpecs or checkers.
+
+    Checkers meet their gates again on the files of today.
+    """
+    places = Places(parse_variables(options.variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
     linted = [await _lint(session, target, there[target]) for target in targets]
@@ -55,8 +68,16 @@ async def lint_command(session: Session, targets: Sequence[Path], variables: Seq
     return print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
 
 
-def approve_command(session: Session, folder: Path, by: str) -> int:
-    """Record a person's approval in a checker's folder."""
+@command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
+def approve(
+    session: Session,
+    folder: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
+) -> int:
+    """Record that a person approves a checker as it is.
+
+    A later change of its atoms, YAML or ItemSpec voids the approval.
+    """
     checker = open_checker(folder)
     status = checker.build.get("status")
     if status not in ("done", "needs_review"):
@@ -65,7 +86,7 @@ def approve_command(session: Session, folder: Path, by: str) -> int:
             what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
         )
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = approve(folder, checker.digests, by, at)
+    approval = approved(folder, checker.digests, by, at)
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,6 +178,14 @@ def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str
             hint = f"write FORMAT:PATH with one of {', '.join(formats)}"
             raise InputError(f"{kind + colon + path!r} is no report", where="--report", hint=hint)
     return [(kind, Path(path).expanduser()) for kind, _, path in parts]
+
+
+def day_of(as_of: str | None) -> date:
+    """The day of `--as-of`; today by default."""
+    try:
+        return date.fromisoformat(as_of) if as_of is not None else date.today()
+    except ValueError as error:
+        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
 
 
 def plain(value: object) -> str:

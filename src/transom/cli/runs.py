@@ -8,14 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import RunArgument, can_resume, command, give_again, group, root
+from transom.cli.cleaning import Cleaning, age
+from transom.cli.command import RunArgument, can_resume, command, give_again
 from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
 from transom.cli.output import counted, style, style_status, table
 from transom.cli.session import Session
+from transom.cli.tree import group, root
 from transom.cli.waiting import questions_of
 from transom.errors import RunError
+from transom.llm.egress import EgressPolicy
+from transom.runs import checkpoints, trace_id
+from transom.runs.windows import recording_of
+from transom.telemetry import Redactor
 
-runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
+runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
 
@@ -57,7 +63,6 @@ async def clean_runs(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
 ) -> int:
     """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
-    from transom.cli.cleaning import Cleaning, age
 
     oldest = datetime.now(UTC) - age(older_than or "7d")  # said even where there is nothing to clean
     async with history(session) as store:
@@ -78,9 +83,6 @@ async def record_run(
     local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
 ) -> int:
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
-    from transom.llm.egress import EgressPolicy
-    from transom.runs.windows import recording_of
-    from transom.telemetry import Redactor
 
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
@@ -121,7 +123,6 @@ def _summary(found: RunView) -> dict[str, Any]:
 
 
 def _document(session: Session, found: RunView) -> dict[str, Any]:
-    from transom.runs import checkpoints, trace_id
 
     return {
         "schema": "transom.run/1",

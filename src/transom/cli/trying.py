@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transom.cli.output import print_text, style, unread
 from transom.cli.session import Session, without_credentials
+from transom.config import HostedSettings
 from transom.errors import InputError, install_hint
+from transom.llm import Provider
+from transom.llm.capabilities import Capabilities
+from transom.llm.hosted import HOSTED
+from transom.llm.hosted.checkup import Make, Row, checkup
+from transom.llm.hosted.connecting import place_of
+from transom.llm.naming import Surroundings, hosted_provider
 from transom.telemetry.redact import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from transom.config import HostedSettings
-    from transom.llm import Provider
-    from transom.llm.capabilities import Capabilities
-    from transom.llm.hosted.checkup import Make, Row
 
 _NO_MODEL = "no-such-model-anywhere"
 _NO_KEY = "no-such-key-anywhere"
@@ -31,13 +31,11 @@ _COLOURS = {"ok": "green", "failed": "red", "n/a": "dim"}
 
 def hosted_rows(session: Session) -> list[dict[str, Any]]:
     """Of each kind of provider with a server: whether it could be asked. Nothing is sent, so no row says yes."""
-    from transom.llm.hosted import HOSTED
 
     return [{"name": kind, **_state(session, kind)} for kind in HOSTED]
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:
-    from transom.llm.hosted.connecting import place_of
 
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
@@ -54,9 +52,6 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
 
 def try_provider(session: Session, name: str) -> int:
     """Ask a server a few small questions, and print what came of them."""
-    from transom.llm.hosted.checkup import checkup
-    from transom.llm.hosted.connecting import place_of
-    from transom.llm.naming import Surroundings
 
     kind = name.partition(":")[0]
     settings = getattr(session.settings.llm, kind)
@@ -82,7 +77,6 @@ def brief(settings: HostedSettings) -> HostedSettings:
 
 
 def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
-    from transom.llm.naming import hosted_provider
 
     def make(stream: bool) -> Provider:
         return hosted_provider(name, around, stream=stream, environ=environ)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import RunArgument, command, group
+from transom.cli.calls import Call, calls_of
+from transom.cli.command import RunArgument, command
 from transom.cli.history import found_run
 from transom.cli.output import print_text, style, table, unread
 from transom.cli.session import Session
+from transom.cli.tree import group
+from transom.context.changes import Changes
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.cli.calls import Call
 
 _STATUS = {
     "silent": ", said nothing, to be asked once more",
@@ -24,7 +24,7 @@ _STATUS = {
 }
 """What is to be known of an answer that is not whole after a call."""
 
-window_app = group("window", "Windows: what each model call saw.")
+window_app = group("window")
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
@@ -58,7 +58,6 @@ async def show_blocks(session: Session, run: str, call: int) -> None:
 
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
-    from transom.cli.calls import calls_of
 
     async with found_run(session, run) as (store, found):
         return *calls_of(store, found), found.row.id
@@ -142,7 +141,6 @@ def _print_whole(call: Call) -> int:
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people: a cache keeps what stands before the first difference."""
-    from transom.context.changes import Changes
 
     changed, blocks = Changes.between(first.request, last.request), last.request.window.blocks
     pairs = list(zip(first.request.window.blocks, blocks, strict=False))
