@@ -26,11 +26,11 @@ from transom.canonical import Json
 from transom.checklist.run import Verdict, together
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.report import headline, summary
-from transom.cli.answers import toned, verdict_for
+from transom.cli.answers import verdict_for
 from transom.cli.checking import answer_of, run_one
 from transom.cli.command import Among, command, given_in
 from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
-from transom.cli.output import counted, table
+from transom.cli.output import counted, table, toned
 from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session

@@ -15,12 +15,11 @@ from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.sheet import read_sheet
 from transom.checklist.waiver_lint import waiver_findings
-from transom.cli.answers import toned
 from transom.cli.batch import found
 from transom.cli.command import Among, RunArgument, command
 from transom.cli.history import all_runs, found_run
 from transom.cli.options import ItemId, Options, check_app
-from transom.cli.output import counted, day_of
+from transom.cli.output import counted, day_of, toned
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError

@@ -21,6 +21,7 @@ GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
 _EVERY = 0.1  # seconds between two counts of what a model has written
@@ -159,6 +160,11 @@ def style_status(status: str) -> str:
     """A verdict or status in green where it is good, in red where it is bad, else in yellow: somebody is waited for."""
     name = status.strip().lower()
     return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
+
+
+def toned(tone: str, text: str) -> str:
+    """A text of a product's report in the style of its tone."""
+    return style(text, _TONES[tone])
 
 
 def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
