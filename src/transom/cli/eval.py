@@ -56,7 +56,6 @@ async def run(
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
     """
-
     wanted = reports_in(options.reports, ("json", "junit"))
     options = replace(options, started=options.started or datetime.now(UTC).isoformat())
     session.settle(started=options.started)  # resumed, it is the same evaluation
@@ -73,7 +72,6 @@ async def run(
 
 async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options: EvalOptions) -> Evaluation:
     """The suite run, compared with its baseline, and kept."""
-
     named, judge = options.baseline, options.judge
     known = find_evaluation(store, named, suite.name) if named else newest_baseline(store, suite.name)
     runner, chain, prompts = _product(session, store, suite)
@@ -108,7 +106,6 @@ async def compare_(
     after: Annotated[str, typer.Argument(metavar="B", help="What is: the same.")],
 ) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
-
     async with session.open_store() as store:
         (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
     told = compare(new, old, name)
@@ -122,7 +119,6 @@ async def history(
     session: Session, suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 ) -> int:
     """List a suite's evaluations, the newest last."""
-
     name = Path(suite).resolve().name
     async with session.open_store() as store:
         found = kept.history(store, name)

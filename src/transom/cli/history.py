@@ -81,7 +81,6 @@ def next_step(found: RunView) -> str:
 
 def all_runs(store: SqliteStore) -> list[RunRow]:
     """All runs, the newest first."""
-
     documents: list[Any] = list(store.items(RUNS).values())
     rows = [RunRow(row["id"], row["kind"], row["name"], row["inputs"]) for row in documents]
     return sorted(rows, key=lambda row: row.id, reverse=True)
@@ -89,13 +88,18 @@ def all_runs(store: SqliteStore) -> list[RunRow]:
 
 def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
     """The run with its journal."""
-
     records = store.read(f"run/{row.id}")
     state = fold(records)
     status = state.status
     if status == "running" and not _has_process(session, row.id):
         status = "paused" if state.waiting else "interrupted"
     return RunView(row, records, state, status)
+
+
+async def all_views(session: Session) -> list[RunView]:
+    """All runs with their journals, the newest first."""
+    async with history(session) as store:
+        return [view(session, store, row) for row in all_runs(store)] if store else []
 
 
 def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:

@@ -30,7 +30,6 @@ class Scope:
 @contextmanager
 def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
     """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
-
     seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
     path = session.workspace.database if there or making else None
     embedder = find_embedder(session.settings.paths.embeddings)
@@ -42,7 +41,6 @@ def opened(session: Session, scope: Scope | None = None, *, making: bool = False
 @contextmanager
 def looked_at(session: Session, scope: Scope) -> Iterator[Playbook]:
     """The playbook, to be printed; at the end a person is told where more insights lie than are seen from here."""
-
     with opened(session, scope) as playbook:
         yield playbook
         for place, number in elsewhere(playbook).items() if session.format == "text" else ():
@@ -66,7 +64,6 @@ def figures_of(session: Session, figures: Mapping[str, Any]) -> int:
 
 def document_of(one: Insight) -> dict[str, Any]:
     """An insight as JSON."""
-
     figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
     return {**insight_json(one), **figures}
 

@@ -74,7 +74,6 @@ async def investigate(
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """
-
     if go_on is not None:
         return await _follow_up(session, go_on, question)
     reports = reports_in(options.reports, FORMATS)
@@ -96,7 +95,6 @@ async def investigate(
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
     """What is asked, of which data, by which policy."""
-
     if options.data is None:
         raise InputError("no data were given", where="--data", hint="name the folder of the features' folders")
     data = DataFolder(session.cwd / options.data)
@@ -112,7 +110,6 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
-
     result = await investigated(run, inquiry)
     waits = None
     try:
@@ -127,7 +124,6 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
 @asynccontextmanager
 async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
     """The inquiry with the workspace's playbook and memory; a broken memory is told of and stops nothing."""
-
     with playbook_of(session, Scope(domain=DOMAIN), making=True) as playbook:
         if options.no_memory:
             yield replace(inquiry, playbook=playbook)
@@ -151,13 +147,11 @@ async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOpt
 
 def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
     """Who answers; `rules` are the investigator's own, `more` makes further ones."""
-
     return session.chain(store, own={"rules": investigator_rules, **more})
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
-
     async with found_run(session, name) as (_, found):
         entry = found.state.entry
     if entry.get("command") != KIND:
@@ -174,7 +168,6 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:
     """Judge and print the first four features of the examples, each for its next stage."""
-
     quiet, data, found = replace(session, verbosity=-1), examples / "incoming_data", []
     for feature in DataFolder(data).features[:4]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")

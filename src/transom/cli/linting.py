@@ -1,4 +1,4 @@
-"""`transom check lint|approve`: looking at items, ItemSpecs and checkers, and answering for one."""
+"""`transom check lint|approve|import|waiver lint`: looking at items, ItemSpecs and checkers, and answering for one."""
 
 from __future__ import annotations
 
@@ -28,19 +28,22 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord
+from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
 from transom.checklist.run import approve as approved
+from transom.checklist.sheet import read_sheet
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
+from transom.checklist.waiver_lint import waiver_findings
+from transom.cli.batch import found
 from transom.cli.command import Among, command
-from transom.cli.everyday import print_findings
 from transom.cli.history import history
 from transom.cli.meaning import load_checked
 from transom.cli.options import Options, check_app, parse_variables
-from transom.cli.output import say
+from transom.cli.output import counted, day_of, say
 from transom.cli.registry import home
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError, TransomError
 from transom.formats.yaml_files import parse_yaml, read_bytes
 from transom.gates import Finding
@@ -178,3 +181,56 @@ def _keep(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> None:
     names = " and ".join(checker.edited) or "the checker"
     said = "passed the gates" if held.passed else "is doubted by the gates"
     say(f"{checker.folder}: {names} {said}; {BUILD_FILE} says so")
+
+
+@command(check_app, "import", example="transom check import signoff.csv -o items")
+def import_(
+    session: Session,
+    sheet: Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")] = Path("items"),
+) -> int:
+    """Write item files from the lines of a spreadsheet.
+
+    Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
+    """
+    items = read_sheet(sheet)
+    taken = [out / one.name for one in items if _other(out / one.name, one.text)]
+    if taken:
+        hint = "move it away, or choose another folder with -o"
+        raise InputError("is there already and says something else", where=str(taken[0]), hint=hint)
+    for one in items:
+        write_file(out / one.name, one.text.encode())
+    names = [str(out / one.name) for one in items]
+    many = f"{counted(len(items), 'item')} in {out}"
+    document = {"schema": "transom.imported/1", "items": names}
+    return session.report(document, many, f"check them with: transom check batch {out}")
+
+
+def _other(path: Path, text: str) -> bool:
+    return path.exists() and (not path.is_file() or path.read_bytes() != text.encode())
+
+
+waiver_app = group("waiver", "The waivers of items.", check_app)
+
+
+@command(waiver_app, "lint", example="transom check waiver lint examples/checks")
+def lint_waivers(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
+    options: Annotated[Options, Among("as_of")],
+) -> int:
+    """Name the waivers that should not be relied upon.
+
+    That is those without reason, owner or last day, those that have expired, and those that fit everything.
+    """
+    today = day_of(options.as_of)
+    rows = [row for path in found(targets) for row in waiver_findings(path, today)]
+    soon = [row for row in rows if row.gate == "waiver.soon"]
+    return print_findings(session, [row for row in rows if row not in soon], soon)
+
+
+def print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
+    """Print what a `lint` found; findings are exit 1, doubts alone 3."""
+    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
+    return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)

@@ -24,7 +24,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 @asynccontextmanager
 async def opened(session: Session) -> AsyncIterator[SqliteMemory]:
     """The workspace's memory."""
-
     embedder = find_embedder(session.settings.paths.embeddings)
     async with SqliteMemory.open(session.workspace.database, embedder) as memory:
         yield memory

@@ -40,9 +40,6 @@ WHERE = ("variables", "root", "out")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-ItemId = Annotated[
-    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
-]
 UNSAFE_RISK = (
     "generated code runs with your rights; it may read, change and send away all that you can, "
     "also because a log told it to; every verdict is marked"

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
@@ -192,6 +193,14 @@ def day_of(as_of: str | None) -> date:
         return date.fromisoformat(as_of) if as_of is not None else date.today()
     except ValueError as error:
         raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+
+
+def age(text: str, option: str = "--older-than") -> timedelta:
+    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
+    if not match:
+        raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def plain(value: object) -> str:

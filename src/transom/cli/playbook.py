@@ -86,7 +86,6 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
-
     with opened(session, scope, making=True) as playbook:
         tag = tag or [*ErrorPatterns().tags_in(text)]
         level: Literal["study"] | None = "study" if scope.study else None
@@ -109,7 +108,6 @@ def feedback(
     by: By = "a person",
 ) -> int:
     """Count one outcome for or against an insight, as you judge it."""
-
     with opened(session) as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
@@ -171,7 +169,6 @@ def export(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
 ) -> int:
     """Write the insights as JSON; the same insights, the same bytes."""
-
     with looked_at(session, scope) as playbook:
         if file:
             playbook.save(session.cwd / file)
@@ -187,7 +184,6 @@ def import_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
-
     with opened(session, scope, making=True) as playbook:
         paths = [session.cwd / file for file in files]
         done = [import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it) for it in paths]
@@ -208,7 +204,6 @@ def review(
     by: By = "a person",
 ) -> int:
     """Ask a person about insights that are uncertain or long unused."""
-
     with looked_at(session, scope) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
@@ -227,7 +222,6 @@ async def reflect(
     ] = 0.5,
 ) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
-
     async with found_run(session, run) as (store, found):
         row, chain = found.row, session.chain(store)
         if all(one.name == "rules" for one in chain.everyone):
@@ -260,7 +254,6 @@ def edit(
     by: By = "a person",
 ) -> int:
     """Change an insight; its id and its standing stay."""
-
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
@@ -276,7 +269,6 @@ def retire(
     by: By = "a person",
 ) -> int:
     """Show an insight no more. It stays as a tombstone, and is not learned again."""
-
     with opened(session) as playbook:
         if undo:
             return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
@@ -289,7 +281,6 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
     return session.report({"path": str(path)}, f"wrote {path}")
 
@@ -302,11 +293,9 @@ def merge(
     by: By = "a person",
 ) -> int:
     """Make insights part of one. It gets their counts, tags and sources."""
-
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")
 
 
 def _category(text: str | None) -> Any:
-
     return InsightCategory.named(text) if text else None

@@ -94,7 +94,6 @@ class Session:
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
         """Read the settings and set up logging."""
-
         try:
             cwd = cwd or Path.cwd()
         except OSError as error:
@@ -113,13 +112,11 @@ class Session:
     @property
     def workspace_root(self) -> Path:
         """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the nearest upwards."""
-
         return self.settings.workspace or self.settings.paths.cache_dir or find_workspace(self.cwd)
 
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
-
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
 
@@ -138,7 +135,6 @@ class Session:
 
         What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
         """
-
         cwd = entry.get("cwd") or str(self.cwd)
         told = {**entry.get("settings", {}), **self.given, "workspace": str(self.workspace_root)}
         try:
@@ -182,7 +178,6 @@ class Session:
 
         In the store the providers' limits keep what was spent. `own` are a product's providers with names of their own.
         """
-
         if self.answers:
             return self.answers
         spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
@@ -218,7 +213,6 @@ class Session:
         entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
-
         chain = chain or self.chain(store)
         spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
@@ -260,7 +254,6 @@ class Session:
 
 def without_credentials(url: str | None) -> str | None:
     """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
-
     if url is None:
         return None
     try:

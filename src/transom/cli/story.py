@@ -57,7 +57,6 @@ async def run(
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
     merged. Give the same command again to go on.
     """
-
     project = await open_project(session.cwd / options.project)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
@@ -81,7 +80,6 @@ async def status(
     ] = None,
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
-
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
     merged = await Git(project).merged(options.epic, session.settings.stories.target)
@@ -96,7 +94,6 @@ async def status(
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """How stories are worked on, from the settings."""
-
     told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
@@ -112,7 +109,6 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
 @asynccontextmanager
 async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-
     backlog = find_backlog(project, options.epic)
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
@@ -161,7 +157,6 @@ async def demo(session: Session, examples: Path) -> EpicResult:
 
     One story is merged, one is blocked, one fails its tests at first.
     """
-
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))

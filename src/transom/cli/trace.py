@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from transom.cli.cleaning import age
 from transom.cli.command import command
 from transom.cli.history import RunRow, all_runs, history, pick
-from transom.cli.output import counted, say, style, table
+from transom.cli.output import age, counted, say, style, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import StoreError
@@ -29,7 +28,6 @@ trace_app = group("trace")
 @command(trace_app, "list", example="transom trace list")
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
-
     odd: list[str] = []
     traces = list_traces(session.workspace_root / "traces", odd)
     _tell(odd)
@@ -56,7 +54,6 @@ async def show(
     trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")],
 ) -> int:
     """Show one trace: what failed, and a waterfall of all."""
-
     path = await _find(session, trace)
     odd: list[str] = []
     spans = read_trace(path, odd)
@@ -75,7 +72,6 @@ async def stats(
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""
-
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     odd: list[str] = []
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
@@ -141,7 +137,6 @@ async def _runs(session: Session) -> list[RunRow]:
 
 
 async def _find(session: Session, text: str) -> Path:
-
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl")}
     rows = [row for row in await _runs(session) if trace_id(row.id) in files]

@@ -13,19 +13,19 @@ from transom.errors import InputError
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
-_CHECK = "checking batch linting everyday check_words teaching knowledge"
+_CHECK = "checking batch linting verdicts teaching knowledge"
 
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "checking batch linting everyday check_words teaching knowledge",
+        "checking batch linting verdicts teaching knowledge",
         "From a one-line description to a verdict on real files.",
     ),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "story": ("story", "An epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Optimisation studies that learn from failed solves."),
     "eval": ("eval", "Scenario suites: how well a product answers."),
-    "runs": ("runs", "Runs: what was started, how far it came, what it waits for."),
+    "runs": ("runs cleaning", "Runs: what was started, how far it came, what it waits for."),
     "waiting": ("waiting", "List what waits for a person in all runs, and how to answer."),
     "answer": ("waiting", "Answer what waits for a person."),
     "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
