@@ -30,7 +30,7 @@ class SyncAgent:
     def __init__(self, agent: Agent, opener: SyncAgent | None = None) -> None:
         self.agent, self._opener, self._closed = agent, opener, False
         self._own = asyncio.Runner() if opener is None else None
-        self._busy = threading.Lock() if opener is None else opener._busy
+        self._busy: threading.Lock = opener._busy if opener else threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
         """What the agent has under that name; a method of it that waits here."""
