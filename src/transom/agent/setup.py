@@ -225,7 +225,8 @@ class AgentPlace:
             home = self._home or Home(self._folder() / ".transom", MAIN)
             exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
             workspace = Workspace.at(home.workspace, exporter=exporter)
-            store: Store = home.store or await self.closing.enter_async_context(workspace.open_store())
+            if (store := home.store) is None:
+                store = await self.closing.enter_async_context(workspace.open_store())
             inputs: dict[str, Json] = {"name": home.name, "role": self._role}
             opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=self.chain)
             run = await self.closing.enter_async_context(await opened)
