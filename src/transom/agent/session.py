@@ -188,9 +188,8 @@ class Session:
             told += [own.digest, self.stage.host.chain.fingerprint(own), [block.to_json() for block in self.always]]
         return digest(told)
 
-    def frame(self, blocks: tuple[Block, ...]) -> Frame:
+    def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
         """What stands around the conversation; found anew where a tool came, or something else is asked with."""
-        role = self.role
         if self._frame is None or self._frame[0] is not role or self._frame[1] is not blocks:
             self._frame = role, blocks, frame_of(role, blocks, self.window)
         return self._frame[2]
