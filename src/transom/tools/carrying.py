@@ -23,7 +23,6 @@ from transom.llm import ToolCall, ToolResult
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
-from transom.tools.within import within
 
 _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
 _TOO_LONG = "ask for less at once, or go on without it"
@@ -44,11 +43,11 @@ async def carried_out(
     """
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)
-    limit: asyncio.Timeout | None = None
+    seconds = _less(tool.limits.seconds, seconds)
+    limit = asyncio.timeout(seconds)
     try:
-        given = _own(arguments)
-        limit = asyncio.timeout(_less(tool.limits.seconds, seconds))
-        outcome = await within(limit, tool.run(given))
+        async with limit:
+            outcome = await tool.run(_own(arguments))
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -56,9 +55,8 @@ async def carried_out(
     except (Exception, asyncio.CancelledError) as error:
         if _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and limit and limit.expired():
-            most = _less(tool.limits.seconds, seconds) or 0
-            what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
+        if isinstance(error, TimeoutError) and seconds is not None and limit.expired():
+            what = f"the tool took longer than the {round(seconds, 3 if seconds < 1 else 1):g} s that it may"
             raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
         raise ToolExecutionError(f"the tool failed: {_named(error, redact)}", hint=_GO_ON) from error
     try:

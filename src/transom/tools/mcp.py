@@ -18,13 +18,13 @@ from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.mcp_connection import Connection, Server, Unanswered, first
+from transom.tools.mcp_connection import Connection, Refused, Server, Unanswered, first
 from transom.tools.schema import AT_THE_TOP
 
 _URLS = ("http://", "https://")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
-_ASKED_NOTHING = "nothing was asked of it; the next call of its tools starts it again"
+_NOT_SENT = "nothing was asked of it; the next call of its tools starts it again"
 _REPEATED: Mapping[Effect, str] = {
     "once": "do not make the same call again before a person has said whether it was",
     "unknown": "check before you call it again",
@@ -197,27 +197,21 @@ class McpServer:
     def _handler(self, name: str, effect: Effect) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
-                await self._connection.open()
-            except Exception as error:
-                raise self._failed(error, _ASKED_NOTHING) from error
-            try:
                 result = await self._connection.ask(lambda client: client.call_tool(name, arguments))
             except Unanswered as lost:
                 again = _REPEATED.get(effect, "the same call may be made again")
                 hint = f"what was asked may be done or not; {again}"
                 raise ToolInDoubtError(f"the MCP server failed: {self._said(lost)}", hint=hint) from lost
             except Exception as error:
-                raise self._failed(error, "try other arguments, or go on without it") from error
+                hint = "try other arguments, or go on without it" if isinstance(error, Refused) else _NOT_SENT
+                hint = "go on without it" if self._connection.closed else hint
+                raise ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
             return text if text or result.structured_content is None else self._redact.inside(result.structured_content)
 
         return run
-
-    def _failed(self, error: Exception, hint: str) -> ToolExecutionError:
-        hint = "go on without it" if self._connection.closed else hint
-        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint)
 
     def _said(self, error: BaseException) -> str:
         """What broke, in a line."""
