@@ -1,4 +1,4 @@
-"""What comes back of a text that was too long: a summary held to its source, or a mark-bearing extract by rule."""
+"""A summary of a text that was too long, checked against its source; without one, an extract by rule."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6} ")
 
 @dataclass(frozen=True)
 class Summary:
-    """What stands for a source in a window.
+    """The text that stands for a source in a window.
 
     Attributes:
         text: all that is shown, within its room.
@@ -45,7 +45,7 @@ class Summary:
 
 
 def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
-    """What a conversation was given and what came back to it, as it came: that is what its summary is held to.
+    """The texts that a conversation was given, and its tool results: its summary is checked against them.
 
     Neither its own words are in it, nor what the runtime says of a call that was not carried out, which repeats them.
     """
@@ -77,18 +77,18 @@ def summary_room(size: int, most: int, ratio: float) -> int:
 
 
 def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = "") -> Summary:
-    """What a window is shown in the place of a source.
+    """The summary of a source, checked and within its room.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
     mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
     room of one. Without a summary, an extract stands there.
 
     Args:
-        said: the summary, "" where nobody made one.
+        said: the summary, "" where there is none.
         source: the whole text that it is of.
         room: tokens that there are for it.
         tokens: how they are estimated.
-        also: what else it may name: what whoever made it was told beside its source, and looked up.
+        also: other texts whose facts it may name: those that its author saw beside the source.
     """
     if not said.strip():
         return extract(source, room, tokens)
@@ -101,7 +101,7 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
 
 
 def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
-    """What was said, without the numbers and ids that a source does not have; and those."""
+    """A text without the numbers and ids that its source does not have; and those."""
     return _hold(said, Source(source))
 
 
@@ -159,7 +159,7 @@ def _weight(line: str, index: int, count: int) -> int:
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
-    """As much as there is room for, in whole lines where that is more than half of it, else in whole sentences."""
+    """As much of a text as has room: whole lines where that is more than half, else whole sentences."""
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
@@ -171,10 +171,10 @@ def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[
     """One line with the ids of the source that what was said does not mention, in their order."""
     mentioned = {fact.text for fact in facts_of(said)}
     missing = [name for name in source.ids if name not in mentioned]
-    line, told = "Also named in the source:", 0
+    line, listed = "Also named in the source:", 0
     for name in missing:
-        longer = f"{line}{',' if told else ''} {name}"
-        if tokens.count(longer if told + 1 == len(missing) else longer + _AND_MORE) > room:
+        longer = f"{line}{',' if listed else ''} {name}"
+        if tokens.count(longer if listed + 1 == len(missing) else longer + _AND_MORE) > room:
             break
-        line, told = longer, told + 1
-    return [line if told == len(missing) else line + _AND_MORE] if told else []
+        line, listed = longer, listed + 1
+    return [line if listed == len(missing) else line + _AND_MORE] if listed else []

@@ -19,17 +19,17 @@ _FADING = 0.7  # of what is known, with each new observation
 
 
 class Measure(NamedTuple):
-    """What an estimate is made from; of two texts joined it is the sum. In bytes."""
+    """The size of a text, in bytes of two kinds; the size of two texts joined is the sum."""
 
     plain: int = 0
     dense: int = 0
 
     def plus(self, other: Measure) -> Measure:
-        """Of both together."""
+        """The size of both together."""
         return Measure(self.plain + other.plain, self.dense + other.dense)
 
     def minus(self, other: Measure) -> Measure:
-        """Of what is left without the other."""
+        """The size without the other."""
         return Measure(self.plain - other.plain, self.dense - other.dense)
 
 
@@ -42,13 +42,13 @@ def measure(text: str) -> Measure:
 
 @dataclass(frozen=True)
 class TokenCorrection:
-    """What is known of a model's tokenizer from the usage that came back. A value.
+    """An estimator of tokens that learns a model's tokenizer from reported usage. A value.
 
     Attributes:
         seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
         factor: tokens that were reported for each that a usual tokenizer makes; the newest calls count most.
         per_byte: the same for each byte.
-        even: whether counting every byte alike told the last call better than the usual weights.
+        even: whether counting every byte alike predicted the last call better than the usual weights.
     """
 
     seen: int = 0

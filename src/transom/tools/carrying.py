@@ -1,4 +1,4 @@
-"""Carrying out one call of a tool, in the time that there is: what comes back is as the journal will have it."""
+"""Execution of one tool call within its time limit; the outcome is as the journal stores it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_KEPT_ONCE = "it was carried out: do not make the same call again before a p
 async def carried_out(
     tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
 ) -> ToolOutcome:
-    """What came of a call: what the model is told, the tool's note, and what it says of the call.
+    """Execute a call, and return its outcome: the result for the model, the tool's note and its mark.
 
     Raises:
         ToolRefused: why it was not carried out, or failed.
@@ -61,7 +61,7 @@ async def carried_out(
         raise ToolExecutionError(f"the tool failed: {_named(error, redact)}", hint=_GO_ON) from error
     try:
         return _came(tool, call, outcome, redact)
-    except Exception as error:  # behind the work: whatever it is, the tool has not failed
+    except Exception as error:  # after the handler returned: the tool itself has not failed
         what = f"the tool came to its end, and its result cannot be kept: {_named(error, redact)}"
         if tool.effect == "once":
             raise ToolInDoubtError(what, hint=_NOT_KEPT_ONCE) from error
@@ -69,7 +69,7 @@ async def carried_out(
 
 
 def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
-    """An outcome as it comes back from the journal.
+    """The outcome, as it will be read back from the journal.
 
     Raises:
         ValueError, TypeError, RecursionError: it is no JSON.
@@ -88,7 +88,7 @@ def _less(*seconds: float | None) -> float | None:
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    """Whether somebody cancelled the call; a handler may also raise the like of its own accord."""
+    """Whether the task was cancelled; a handler may also raise CancelledError by itself."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
@@ -100,7 +100,7 @@ def _named(error: BaseException, redact: Redactor) -> str:
 
 
 def _own(arguments: Arguments) -> Arguments:
-    """A copy down to the last list: what a handler does to its arguments does not change what the model said."""
+    """A deep copy: a handler that changes its arguments does not change the recorded call."""
     return {name: _copy(value) for name, value in arguments.items()}
 
 
