@@ -26,7 +26,7 @@ from transom.llm.structured import complaints, repair_text
 from transom.llm.unquoted import unquote
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
-from transom.runs.tool_calls import Begun, ToolCallScope
+from transom.runs.tool_calls import Begun, Scope
 from transom.telemetry import keys
 from transom.tools.answers import again, done_before, made_beside, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
@@ -265,7 +265,7 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
             finally:
                 CALL_ID.reset(token)
         else:
-            scope = ToolCallScope(session.stage.host, state.egress)
+            scope = Scope(session.stage.host, egress=state.egress)
             with scope:
                 ran = await session.toolbox.run(call, accepted, seconds=seconds, place=at)
             if scope.heard != "any":

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -22,25 +21,26 @@ from transom.telemetry import keys
 _OWN_DOUBT = ("once", "unknown")
 """Effects of tools that are journaled before they begin."""
 
-_SCOPES: ContextVar[tuple[ToolCallScope, ...]] = ContextVar("tool_call_scopes", default=())
-_STAGES: ContextVar[tuple[object, ...]] = ContextVar("stages", default=())
+_SCOPES: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
 
 
 # -- what a handler may not do ----------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class ToolCallScope:
-    """A tool call while its handler runs, as a context manager.
+class Scope:
+    """A tool call while its handler runs, or a stage while its function does, as a context manager.
 
     Attributes:
-        run: the run whose conversation makes the call.
-        egress: of that conversation.
+        run: whose it is.
+        kind: which of them.
+        egress: of the conversation that makes the call.
         heard: how local the answers are that the handler was given by agents of other homes.
-        over: whether the call came to its end; what the handler left behind is no part of it then.
+        over: whether it came to its end; what was left behind in it is no part of it then.
     """
 
     run: object
+    kind: Literal["call", "stage"] = "call"
     egress: Egress = "any"
     heard: Egress = "any"
     over: bool = False
@@ -55,18 +55,8 @@ class ToolCallScope:
             _SCOPES.reset(self._token)
 
 
-@contextmanager
-def in_stage(run: object) -> Iterator[None]:
-    """The function of a stage of that run is at work inside."""
-    token = _STAGES.set((*_STAGES.get(), run))
-    try:
-        yield
-    finally:
-        _STAGES.reset(token)
-
-
-def _scopes() -> list[ToolCallScope]:
-    return [scope for scope in _SCOPES.get() if not scope.over]
+def _scopes(kind: str = "call") -> list[Scope]:
+    return [scope for scope in _SCOPES.get() if scope.kind == kind and not scope.over]
 
 
 def refuse_in_stage(run: object, where: str) -> None:
@@ -75,7 +65,7 @@ def refuse_in_stage(run: object, where: str) -> None:
     Raises:
         RunError: a stage of that run uses one.
     """
-    if any(one is run for one in _STAGES.get()):
+    if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
 
