@@ -54,6 +54,7 @@ MUTANTS: Final = (
     Mutant("examples", "outcome alone", "mutation/examples.py", "if outcome == example.outcome:", "if True:"),
     Mutant("untested", "an example that fails", "mutation/gate.py", '("holds", "fails")', '("holds",)'),
     Mutant("mutation", "altered text", "mutation/alterations.py", "after.fields != before.fields", "True"),
+    Mutant("mutation", "one design's own name", "mutation/patterns.py", "if _NAME.match(name) and", "if False and"),
     Mutant("mutation", "the order of sets", "mutation/gate.py", "_SEEDS: Final = (1, 2)", "_SEEDS: Final = ()"),
 )  # fmt: skip
 
