@@ -58,6 +58,8 @@ _OPERATORS: Final = {
     "<": Operator.LT, "<=": Operator.LE, ">": Operator.GT, ">=": Operator.GE,
     "in": Operator.IN, "matches": Operator.MATCHES, "exists": Operator.EXISTS,
 }  # fmt: skip
+SIGNS: Final[Mapping[Operator, str]] = {operator: sign for sign, operator in reversed(_OPERATORS.items())}
+"""How each operator is written."""
 
 
 def is_none(text: str) -> bool:
