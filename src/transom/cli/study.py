@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli.command import command, group
+from transom.cli.command import command
 from transom.cli.output import print_text
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
 
-study_app = group("study", "Optimisation studies that learn from failed solves.")
+study_app = group("study")
 
 _Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
 
