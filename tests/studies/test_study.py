@@ -15,7 +15,8 @@ from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
 from transom.studies.job_files import extract
-from transom.studies.study import Extractor, Study, load_study
+from transom.studies.study import Extractor, Study
+from transom.studies.study_file import load_study
 
 STUDY = """study: plate
 variables:
