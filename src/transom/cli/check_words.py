@@ -18,7 +18,7 @@ from transom.cli.insights import Scope, opened
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
-from transom.learning import InsightCategory, Outcome, Source
+from transom.learning import InsightCategory, Source
 from transom.runs import source_of
 from transom.store import SqliteStore
 
@@ -59,8 +59,7 @@ async def give_word(
         await store.put(WORDS, f"{found.row.id}/{stage}", {**kept, "reason": reason})
     source, learned = Source(found.row.id, stage, by=by), ""
     with opened(session, verdict.scope, making=True) as playbook:
-        outcome = Outcome(confirmed, found.row.id, stage, source=source, followed=True)
-        counted = playbook.record(outcome, verdict.named)
+        counted = playbook.record(verdict.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(reason.split())}'
             learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
