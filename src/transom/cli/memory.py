@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import command, group
+from transom.canonical import Json
+from transom.cli.command import command
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
+from transom.memory import MemoryEntry, SqliteMemory, find_embedder
 
-if TYPE_CHECKING:
-    from transom.canonical import Json
-    from transom.memory import MemoryEntry, SqliteMemory
-
-memory_app = group("memory", "Memory: texts, found by words, meaning and relations.")
+memory_app = group("memory")
 
 Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
@@ -25,8 +24,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 @asynccontextmanager
 async def opened(session: Session) -> AsyncIterator[SqliteMemory]:
     """The workspace's memory."""
-    from transom.memory import SqliteMemory, find_embedder
-
     embedder = find_embedder(session.settings.paths.embeddings)
     async with SqliteMemory.open(session.workspace.database, embedder) as memory:
         yield memory
