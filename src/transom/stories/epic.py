@@ -154,15 +154,15 @@ async def plan(project: Path, epic: str, story: str | None, settings: StorySetti
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
     for one in chosen(backlog, story):
+        if one.status == "done" or one.id in merged:
+            rows.append(StoryResult(id=one.id, title=one.title, status="done", reason="it is done"))
+            continue
         handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
         windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
         waits = ", ".join(other for other in one.depends_on if other in ids)
-        row = StoryResult(id=one.id, title=one.title, status="planned", windows=windows)
-        row.reason = _understood(one) + (f"; after {waits}" if waits else "")
-        if one.status == "done" or one.id in merged:
-            row.status, row.reason = "done", "it is done"
-        rows.append(row)
+        reason = _understood(one) + (f"; after {waits}" if waits else "")
+        rows.append(StoryResult(id=one.id, title=one.title, status="planned", reason=reason, windows=windows))
     return EpicResult(epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift])
 
 
