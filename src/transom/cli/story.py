@@ -133,7 +133,8 @@ def lines_of(result: EpicResult) -> list[str]:
     """A result for people."""
     lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
     lines += [line for story in result.stories for line in _lines(story)]
-    if any(story.status == "paused" for story in result.stories):
+    waiting = [story.reason for story in result.stories if story.status == "paused"]
+    if any("transom resume" not in reason for reason in waiting):
         lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     return lines + [f"disagrees: {one}" for one in result.drift]
 
