@@ -36,7 +36,6 @@ from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.checked import check_kind
 from transom.runs import Approval, Named
-from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.runs.windows import recording_of
@@ -201,9 +200,7 @@ class Agent:
         Raises:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
-        host = (await self._open()).stage.host
-        if stage := check_asked(approval, host.state.waiting, host.state.decisions.values()):
-            await host.append("decided", approval.to_record(stage))
+        await (await self._open()).stage.host.take(approval)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 

@@ -21,10 +21,10 @@ from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
 from transom.llm.limits import PROCESS, RateLimitStore
+from transom.llm.prices import priced_exporter
 from transom.llm.structured import schema_check
 from transom.runs import Named, Run, Stage, Workspace
 from transom.runs.journal import fold
-from transom.runs.prices import priced_exporter
 from transom.runs.run import RUNS
 from transom.runs.stage import KEPT, MAIN
 from transom.store import Store

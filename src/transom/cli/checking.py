@@ -18,6 +18,7 @@ from transom.canonical import Json, pretty_json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.lessons import DOMAIN
+from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
@@ -47,7 +48,7 @@ from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
-from transom.runs import Run, export
+from transom.runs import Run
 from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 

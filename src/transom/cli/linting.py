@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import CHECKER, file_of, split
 from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
-from transom.checklist.build.gates import Held
+from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.build.static_gates import (
     check_contract_names,
@@ -137,10 +137,10 @@ def _lint_spec(path: Path) -> list[Finding]:
 async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Linted:
     """Every gate where the input files can be found, else those that need none."""
     checker = load_checker(folder)
-    held = await _regated(checker, places, level)
-    if held is not None:
-        remarks = [row.finding() for gate in held.rows if gate.passed for row in gate.findings]
-        return _in(folder, held.findings), _in(folder, remarks)
+    report = await _regated(checker, places, level)
+    if report is not None:
+        remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
+        return _in(folder, report.findings), _in(folder, remarks)
     atoms = split(checker.atoms)
     gates = (check_syntax, check_signatures, check_contract_names, check_forbidden, check_locked_layer)
     found = [finding for gate in gates for finding in gate(atoms)]
@@ -153,7 +153,7 @@ def _in(folder: Path, findings: Sequence[Finding]) -> list[Finding]:
     return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in findings]
 
 
-async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> Held | None:
+async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> GateReport | None:
     base = places.of(checker.item, checker.folder)
     try:
         files = own_files(checker.item, places.roots(base)) if checker.item else ()
@@ -162,22 +162,22 @@ async def _regated(checker: LoadedChecker, places: Places, level: str | None) ->
     if not files or not (checker.folder / SPEC_FILE).exists():
         return None
     sandbox = Sandbox(level=Level(level) if level else None)
-    held = await regate(checker, None, files, places.folders(base), sandbox)
-    refused = {finding.gate for finding in held.findings} - DOUBTS
+    report = await regate(checker, None, files, places.folders(base), sandbox)
+    refused = {finding.gate for finding in report.findings} - DOUBTS
     if not refused and (checker.edited or not checker.build):
-        _keep(checker, held, sandbox)
-    return held
+        _keep(checker, report, sandbox)
+    return report
 
 
-def _keep(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> None:
+def _keep(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> None:
     """Leave word in the folder of what the gates said, so that a person can approve the checker."""
     try:
-        write_file(checker.folder / BUILD_FILE, record_of(checker, held, sandbox))
+        write_file(checker.folder / BUILD_FILE, record_of(checker, report, sandbox))
     except (OSError, TransomError) as error:
         say(f"{checker.folder}: {BUILD_FILE} cannot be written, so that it cannot be approved: {error}")
         return
     names = " and ".join(checker.edited) or "the checker"
-    said = "passed the gates" if held.passed else "is doubted by the gates"
+    said = "passed the gates" if report.passed else "is doubted by the gates"
     say(f"{checker.folder}: {names} {said}; {BUILD_FILE} says so")
 
 

@@ -23,8 +23,8 @@ from transom.context import WindowBudget
 from transom.errors import InputError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
+from transom.llm.prices import Prices, Spending, priced_exporter
 from transom.runs import Retention, Run, Workspace, find_workspace
-from transom.runs.prices import Prices, Spending, priced_exporter
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
 from transom.telemetry.address import checked, shown

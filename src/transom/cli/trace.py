@@ -15,8 +15,8 @@ from transom.cli.output import age, counted, say, style, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import StoreError
+from transom.llm.prices import Prices
 from transom.runs import trace_id
-from transom.runs.prices import Prices, price_by
 from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.documents import TraceDocument, TraceList
 from transom.telemetry.read import read_traces
@@ -75,7 +75,7 @@ async def stats(
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     odd: list[str] = []
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
-    price = price_by(Prices.load(session.settings.paths.prices))
+    price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
     _tell(odd)
     return session.report(found, *(_stats_lines(found) if found.traces else [_none(session, since)]))

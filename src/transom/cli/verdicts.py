@@ -13,6 +13,7 @@ from transom.canonical import digest
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.checker import ATOMS_FILE
 from transom.checklist.build.lessons import named_in
+from transom.checklist.copies import source_of
 from transom.checklist.run import Verdict, text_report
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.stage import VERDICT_FILE
@@ -29,7 +30,6 @@ from transom.formats.yaml_models import validate_yaml
 from transom.investigator.concluding import Kept
 from transom.investigator.lessons import DOMAIN as INVESTIGATOR
 from transom.learning import InsightCategory, Outcome, Source
-from transom.runs import source_of
 from transom.store import SqliteStore
 
 WORDS = "verdict_words"

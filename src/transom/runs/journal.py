@@ -8,8 +8,8 @@ Records of a run's stream, by kind:
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised; choice: see `runs.questions`
-    decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
-              answer to a question; person: {text, by, reason}
+    decided   {stage, fingerprint, edited, answer, by, reason, file?}   "keep", "redo", "approve", "refuse", or the
+              answer to a question
     settled   {stage}                                             the choice that it waited for is none any more
     handed    {after, files}                                      a flow gave up after so many repairs
     helped    {after, guidance, reset}                            what a person said to a flow that could not go on
@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transom.llm import AnsweredFrom, Usage
+from transom.runs.artifact import Attempt, Done, StageHistory
 from transom.runs.conversation import KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
-from transom.runs.plan import Attempt, Done, StageHistory
 from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
 
@@ -48,7 +48,7 @@ class Help:
     reset: bool = False
 
 
-VERSION = 2
+VERSION = 3
 """Of the journal; runs of an earlier one are refused."""
 
 
@@ -171,7 +171,7 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
 
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
-    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    attempt = Attempt.of(data)
     stage.open, stage.wrote, stage.last = attempt, False, "started"
     if attempt not in stage.attempts:
         stage.attempts.append(attempt)
@@ -187,7 +187,7 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_done(stage: StageHistory, data: Any) -> None:
     answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
-    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    attempt = Attempt.of(data)
     stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
     stage.open, stage.wrote, stage.last = None, False, "done"
     stage.outputs.add(data["output"])

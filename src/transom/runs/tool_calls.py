@@ -169,7 +169,8 @@ class ToolJournal:
         """
         request = ApprovalRequest.of(self._run.id, at.to_json(), call)
         if found := self._run.state.decisions.get((at.key.stage, request.fingerprint, "")):
-            return Approval.model_validate(found["approval"])
+            said = {"decision": found["answer"], "by": found["by"], "reason": found["reason"]}
+            return Approval.model_validate({"fingerprint": request.fingerprint, **said})
         reason = f"tool {call.name} needs a person's approval"
         pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")

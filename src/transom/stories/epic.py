@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
+from transom.runs import model_file
 from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import Git
@@ -20,6 +19,8 @@ from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 from transom.stories.testrun import check_command
+
+_RESULT = model_file("result.json", StoryResult)
 
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
@@ -119,18 +120,13 @@ async def _work_through(
 
 def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
     """Keep how a story ended: at once where it is done, else when the command ends, which decides what comes next."""
-    write_file(epic.run.folder / story.slug / "result.json", pretty_json(result).encode("utf-8", "replace"))
+    write_file(epic.run.folder / story.slug / _RESULT.name, pretty_json(result).encode("utf-8", "replace"))
 
 
 def _before(epic: Epic, story: Story) -> StoryResult | None:
     """How a story ended when it was worked on before; None where it was not, or where that was cut off."""
-    path = epic.run.folder / story.slug / "result.json"
-    if not path.is_file():
-        return None
-    try:
-        return StoryResult.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise InputError("cannot be read", where=str(path), hint="delete it; the story begins anew") from error
+    path = epic.run.folder / story.slug / _RESULT.name
+    return _RESULT.read(path) if path.is_file() else None
 
 
 async def _holds(epic: Epic, story: Story) -> bool:

@@ -34,11 +34,13 @@ _MARK = re.compile(
 _SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
-class _Model(BaseModel):
+class Record(BaseModel):
+    """What does not change once it was written."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Task(_Model):
+class Task(Record):
     """A task, and the numbers of the criteria that it serves."""
 
     text: str
@@ -46,7 +48,7 @@ class Task(_Model):
     criteria: tuple[int, ...] = ()
 
 
-class Story(_Model):
+class Story(Record):
     """One story; criteria are counted from 1.
 
     Attributes:

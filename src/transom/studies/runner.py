@@ -340,7 +340,7 @@ class StudyRunner:
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
         made = counts(trials)
-        finished, good = made["complete"] + made["failed"], ranked(self.study, trials)
+        finished, good = made.complete + made.failed, ranked(self.study, trials)
         left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
         span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
         best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
@@ -349,7 +349,7 @@ class StudyRunner:
         if done.failure:
             how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
         line = f"{finished}/{budget} trial {done.number}: {how}; {best}"
-        self.progress(f"{line}; {made['pruned']} rejected; {span} left")
+        self.progress(f"{line}; {made.pruned} rejected; {span} left")
 
 
 def _spent(trials: list[Trial]) -> int:

@@ -139,13 +139,28 @@ def _signed(study: Study, trial: Trial) -> list[float]:
     return [-value if one.direction == "maximize" else value for one, value in pairs]
 
 
-def counts(trials: Iterable[Trial]) -> dict[str, int]:
+class Counts(Data):
+    """Trials by how they ended; `pruned` were rejected without a solve."""
+
+    total: int
+    complete: int
+    failed: int
+    pruned: int
+
+
+def counts(trials: Iterable[Trial]) -> Counts:
     """Trials by how they ended, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
-    return {"total": complete + failed + rejected, "complete": complete, "failed": failed, "pruned": rejected}
+    return Counts(total=complete + failed + rejected, complete=complete, failed=failed, pruned=rejected)
 
 
 def failures(trials: Iterable[Trial]) -> dict[str, int]:
     """Failed solves by class, the most frequent first."""
     return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())
+
+
+def used(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Ids of the insights that acted on trials."""
+    acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
+    return tuple(sorted(set().union(*acted) - {"sampler"}))

@@ -163,7 +163,7 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
             account.read(made, took)
             stage.read(made)
         if view.whole:
-            account.check()
+            account.end()
     except ValueError as error:
         return [_located(view, str(error))]
     return []

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
-from transom.checklist.build.mutation.probe import Answer, RealFile
+from transom.checklist.build.prober import Answer, RealFile
 
 Way: TypeAlias = Literal["line emptied", "file cut", "text changed"]
 PER_FILE: Final = 6
@@ -63,7 +63,7 @@ def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
-    return after.fields != before.fields if one.way == "text changed" else after.said != before.said
+    return after.fields != before.fields if one.way == "text changed" else after.placed != before.placed
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:

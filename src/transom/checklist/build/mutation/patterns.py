@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from transom.checklist.atoms import Entry
-from transom.checklist.build.artifacts import split
+from transom.checklist.build.artifacts import split, tree_of
 from transom.checklist.build.logic_gates import literals
-from transom.checklist.build.mutation.probe import RealFile, quoted
+from transom.checklist.build.prober import RealFile, quoted
 from transom.checklist.spec.shapes import SpecDocument, SpecPattern
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
@@ -105,7 +104,8 @@ def ask_about_names(
     An atom that looks for one design's own names reads no other design.
     """
     known, asked = spec.text.casefold(), dict[str, str]()
-    texts = [text for _, text in literals(ast.parse(split(code).a))]
+    tree = tree_of(split(code).a)
+    texts = [text for _, text in literals(tree)] if tree else []
     words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text)) if word.casefold() not in known}
     for file, entries in files:
         emitted = set(_WORD.findall(" ".join(f"{entry.value} {entry.parsed_fields}" for entry in entries)))
