@@ -27,8 +27,6 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
-from transom.investigator.concluding import Kept
-from transom.investigator.lessons import DOMAIN as INVESTIGATOR
 from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
@@ -143,6 +141,9 @@ def _of_checker(store: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
 
 def _of_investigation(_: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
     """What its readers and its main thread named counts."""
+    from transom.investigator.concluding import Kept
+    from transom.investigator.lessons import DOMAIN as INVESTIGATOR
+
     kept = Kept.model_validate_json(data := _bytes(folder / "answer" / "investigation.json", row))
     result, named = kept.investigation, [key for keys in kept.named.values() for key in keys]
     subject = f"{result.feature_name} for {result.target_stage}"
