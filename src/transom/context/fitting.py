@@ -1,4 +1,4 @@
-"""Making a window fit: which of its parts gives, in which order, and what is said of what goes."""
+"""Fitting a window into its budget: the parts that shrink, in which order, and the record of what was dropped."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING = Measure()
 
 @dataclass(frozen=True)
 class Frame:
-    """What stays the same in the windows of one message, and what it takes.
+    """The fixed part of the windows of one message, and its size.
 
     Attributes:
         blocks: in order of tiers.
@@ -40,7 +40,7 @@ class Frame:
 
     @classmethod
     def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
-        """Of a role that is given these blocks, its own among them."""
+        """The frame of a role that is given these blocks, its own among them."""
         sizes = dict.fromkeys(SHARES, _NOTHING)
         sizes["stable_prefix"] = _declared_size(role)
         for block in blocks:
@@ -80,7 +80,7 @@ class WindowFitter:
 
     @property
     def request(self) -> Request:
-        """What is asked, as it is now."""
+        """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
         shares = [
             self._empty[name] if size is _NOTHING else Share(name, self._tokens.tokens(size), self._limits[name])
@@ -197,7 +197,7 @@ def _tool_size(tool: ToolSpec) -> Measure:
 
 
 def _declared_size(role: Role) -> Measure:
-    """Of a role's tools and of the schema of its answers."""
+    """The size of a role's tools and of the schema of its answers."""
     return _once(role, lambda: _sum_of_declared(role))
 
 
@@ -209,7 +209,7 @@ def _sum_of_declared(role: Role) -> Measure:
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
-    """The size of something that never changes, found once in its life: it stands in every window of a conversation."""
+    """The size of something that never changes, computed once: it stands in every window of a conversation."""
     kept = thing.__dict__
     if "_size" not in kept:
         kept["_size"] = find()
