@@ -136,7 +136,6 @@ class Session:
         self._correction: tuple[Derived, int, TokenCorrection] | None = None
         self._blocks: tuple[Message, tuple[Block, ...]] | None = None
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
-        self._taken: set[int] = set()
 
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
@@ -226,9 +225,6 @@ class Session:
 
     def take_in(self, number: int) -> None:
         """A message of the journal counts: its tools hear again what came of their calls, and quotas are as then."""
-        if number in self._taken:
-            return
-        self._taken.add(number)
         box, message = self.toolbox, self.state.messages[number]
         if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
             for place, outcome in self._outcomes(message):
