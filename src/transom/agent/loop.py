@@ -64,7 +64,8 @@ async def run_message(session: Session) -> Reply:
             what = f"it calls tools after its {most} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
         await run_pending(session, state)
-        session.check_listener()
+        if session.unheard:
+            session.check_listener()
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
@@ -113,10 +114,12 @@ async def ask(session: Session, state: Conversation) -> None:
     if status == "repair":
         hear_piece(session, VOID)
         session.half = False
-    session.hear(ReplyReceived, reply)
+    if session.tell:
+        session.hear(ReplyReceived, reply)
     if stop:
         raise stop
-    session.check_listener()
+    if session.unheard:
+        session.check_listener()
     if status == "failed":
         raise failure(session, request, reply)
 
