@@ -83,7 +83,9 @@ def check_of(text: str, where: str) -> Check:
 def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
     """The type of each argument of which nothing else is said; none where the schema says more of all of them."""
     parts = schema.get("properties", {}) if _ONLY.issuperset(schema) else {}
-    plain = {name: part["type"] for name, part in parts.items() if isinstance(part, dict) and _PLAIN.issuperset(part)}
+    plain = {
+        name: part.get("type") for name, part in parts.items() if isinstance(part, dict) and _PLAIN.issuperset(part)
+    }
     return {name: _TYPES[kind] for name, kind in plain.items() if isinstance(kind, str) and kind in _TYPES}
 
 
