@@ -250,7 +250,8 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
     if accepted and not instead and not begun:
         instead = await _answered(session, state, number, calls, accepted[0])
     seconds = None if instead else session.meter.left(state.spent, session.deadline)
-    session.hear(ToolCallStarted, call)
+    if session.tell:
+        session.hear(ToolCallStarted, call)
     spec = _spec(session, call, accepted if instead is None else None)
     if begun:  # whatever tools there are today
         spec = replace(spec, effect="once" if tools.was_once(at, call) else "unknown")
@@ -275,7 +276,7 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
         return await keep(session, ran, session.window.result_tokens)
 
     came = await tools.carry_out(at, spec, call, act)
-    if not came.kept:
+    if not came.kept and session.tell:
         heard.add(number)
         session.hear(ToolCallFinished, call, came.result)
 
