@@ -45,7 +45,7 @@ MUTANTS: Final = (
     Mutant("schema", "nothing found", "trial_gates.py", "if not findings and not seen and", "if False and"),
     Mutant("yaml", "fields that nobody emits", "static_gates.py", "if fields is not None and", "if False and"),
     Mutant("agreement", "mode", "agreement.py", '("mode", said.mode, made.mode),', ""),
-    Mutant("agreement", "condition", "agreement.py", "return (one.field,", "return True or (one.field,"),
+    Mutant("agreement", "condition", "agreement.py", "if readable and", "if False and"),
     Mutant("kinds", "kinds in use", "logic_gates.py", "if kind != wanted and (", "if False and ("),
     Mutant("hard_coding", "values of the item", "logic_gates.py", "        if what:\n", "        if False:\n"),
     Mutant("likeness", "other answers", "logic_gates.py", 'if kind != wanted["kind"] or', "if False and"),
