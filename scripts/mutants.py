@@ -46,7 +46,6 @@ MUTANTS: Final = (
     Mutant("yaml", "fields that nobody emits", "static_gates.py", "if fields is not None and", "if False and"),
     Mutant("agreement", "mode", "agreement.py", '("mode", said.mode, made.mode),', ""),
     Mutant("agreement", "condition", "agreement.py", "if readable and", "if False and"),
-    Mutant("kinds", "kinds in use", "logic_gates.py", "if kind != wanted and (", "if False and ("),
     Mutant("hard_coding", "values of the item", "logic_gates.py", "        if what:\n", "        if False:\n"),
     Mutant("likeness", "other answers", "logic_gates.py", 'if kind != wanted["kind"] or', "if False and"),
     Mutant("vectors", "what a vector says", "logic_gates.py", "call.problems(result)]", "()]"),
