@@ -9,7 +9,7 @@ from typing import cast
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import SEPARATOR, History
-from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window, render
 from transom.llm.render import render_block
@@ -45,7 +45,7 @@ class Frame:
             name = share_of(block)
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
-        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
+        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, total(sizes.values()))
 
 
 class WindowFitter:
@@ -91,7 +91,7 @@ class WindowFitter:
         self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
 
     def fit(self) -> None:
-        """Let parts give until it fits.
+        """Shrink parts until it fits.
 
         Raises:
             WindowOverflow: nothing is left that could go; with the sizes of all parts.
@@ -109,18 +109,17 @@ class WindowFitter:
             raise self._overflow()
 
     def room(self, reserve: int) -> int:
-        """Tokens that a message has beside what never gives; at most half of that is reserved for what follows."""
+        """Tokens that a message has beside the fixed parts; at most half of that is reserved for later turns."""
         staying = [_tool_size(tool) for tool in self._role.tools]
         staying += [_block_size(block) for block in self._kept if not _may_go(block)]
-        size = Measure(sum(one.plain for one in staying), sum(one.dense for one in staying))
-        free = max(0, self._limit - self._tokens.at_most(size))
+        free = max(0, self._limit - self._tokens.at_most(total(staying)))
         return free - min(reserve, free // 2)
 
     def _fits(self) -> bool:
         return self._tokens.at_most(self.size) <= self._limit
 
     def _give(self, name: ShareName, *, hard: bool) -> bool:
-        """Let one part give a little; False where it has nothing to give."""
+        """Shrink one part a little; False where it cannot shrink."""
         if name == "conversation":
             return self._fold(hard=hard)
         block = next((block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)), None)
@@ -136,7 +135,7 @@ class WindowFitter:
         return self._folded(shrink(self.history, self._limits["conversation"], self._tokens, hard=hard))
 
     def _folded(self, history: History) -> bool:
-        """Go on with a history that was folded; False where it was not."""
+        """Continue with a folded history; False where it was not folded."""
         if history is self.history:
             return False
         self.history = history
@@ -149,7 +148,7 @@ class WindowFitter:
 
     def _set(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size
-        self._whole = _sum(self._sizes)
+        self._whole = total(self._sizes.values())
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
@@ -173,12 +172,8 @@ def shares_of(
     return tuple([Share(name, 0 if sizes[name] is _NOTHING else used(sizes[name]), limits[name]) for name in SHARES])
 
 
-def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:
-    return Measure(sum(one.plain for one in sizes.values()), sum(one.dense for one in sizes.values()))
-
-
 def _may_go(block: Block) -> bool:
-    """Advice and what is known of the session may; of what the call is about only what came from outside."""
+    """Whether a block may be dropped: advice and session state may; of the working space only untrusted text."""
     share = share_of(block)
     return block.trust == "untrusted" if share == "working_space" else share in GIVING
 
@@ -200,7 +195,7 @@ def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
     if role.schema is not None:
         sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
-    return Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
+    return total(sizes)
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EgressPolicy:
-    """Which blocks a user keeps on this machine.
+    """The blocks that a user keeps on this machine.
 
     Attributes:
         local_blocks: names of blocks, `*` and `?` allowed.

@@ -21,7 +21,7 @@ _INSTEAD = "[local]"
 
 
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
-    """Remove from an error's text all quotations of the request's local parts, and its Python causes with them.
+    """Remove quotations of the request's local parts from an error's text, and its Python causes with them.
 
     Args:
         error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
