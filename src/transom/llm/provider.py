@@ -20,7 +20,7 @@ from transom.errors import (
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
-from transom.llm.egress import EgressPolicy
+from transom.llm.egress import EgressPolicy, unquote
 from transom.llm.reading import held_arguments, is_deep
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Usage
@@ -28,7 +28,6 @@ from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
-from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
