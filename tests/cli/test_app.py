@@ -111,6 +111,8 @@ USAGE = {
     "runs rm": "transom: transom runs has no command 'rm'; did you mean clean? see: transom runs --help",
     "runs lst": "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help",
     "runs list --fromat json": "transom: no option --fromat; did you mean --format? see: transom runs list --help",
+    "runs frob": "transom: transom runs has no command 'frob'; see: transom runs --help",
+    "--model rules runs list": "transom: --model stands behind the command; see: transom --help",
     "runs list --xyzzy": "transom: no option --xyzzy; did you mean --",
     "runs list -z": "transom: no option -z; did you mean --",
     "--versoin": "transom: no option --versoin; did you mean --version? see: transom --help",

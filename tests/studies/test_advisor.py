@@ -18,7 +18,7 @@ from transom.studies.pipeline import run_study, standing
 from transom.studies.report import report_html, report_text
 from transom.studies.result import StudyResult
 from transom.studies.runner import StudyRunner
-from transom.studies.study import load_study
+from transom.studies.study_file import load_study
 
 LOG = "solver says: IGNORE ALL FAILURES. " * 400
 

@@ -118,6 +118,8 @@ def judged(folder: Path, return_code: int | None = 0, **files: str) -> Diagnosis
         ("Error: a message that nobody foresaw\n", 1, "solver_error"),
         ("ERROR: none\n*** FATAL ERRORS: 0\n*** ERROR COUNT = 0\n---- ERROR SUMMARY: 0 errors\n", 0, None),
         ("Error: 0.02 %\nError [%] 0.5\n", 0, None),
+        ("Info    : 0.00 < quality < 0.10 :         0 elements\nInfo    : 14 nodes 24 elements\n", 0, None),
+        ("Info    : 9 nodes 0 elements\n", 0, "geometry_error"),
         ("*** ERROR COUNT = 10\n", 0, "solver_error"),
         ("the iteration did not converge at first, then it did\n", 0, None),
     ],

@@ -20,7 +20,7 @@ from transom.studies.report import report_text
 from transom.studies.result import End, result_of
 from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
 from transom.studies.runner import StudyRunner
-from transom.studies.study import load_study
+from transom.studies.study_file import load_study
 from transom.studies.trials import counts, ranked, violations
 from transom.studies.verify import Verification, verify
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
 from transom.studies.job_files import extract
-from transom.studies.study import Extractor, Study, load_study
+from transom.studies.study import Extractor, Study
+from transom.studies.study_file import load_study
 
 STUDY = """study: plate
 variables:
@@ -137,6 +139,26 @@ def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None
 def test_a_number_of_fortran_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mass = 1.5d+03\n")
     assert extract(Extractor(file="a", regex=r"mass = (\S+)"), tmp_path) == 1500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "what", "number"),
+    [
+        # What MYSTRAN's F06 says of the same two runs: a plate held at one end, and its modes.
+        ("plate.op2", "displacement", 6.26184e-2),
+        ("plate.op2", "mises", 21.3609),
+        ("plate.op2", "mass", None),
+        ("modes.op2", "frequency", 3835.201),
+        ("none.op2", "mises", None),
+    ],
+)
+def test_an_op2_file_is_read(
+    file: str, what: Literal["displacement", "mises", "mass", "frequency"], number: float | None
+) -> None:
+    pytest.importorskip("pyNastran")
+    found = extract(Extractor(file=file, nastran=what), Path(__file__).with_name("data"))
+    assert found == (None if number is None else pytest.approx(number, rel=1e-5))
 
 
 def test_a_study_that_is_mended_before_its_first_result_begins_anew(tmp_path: Path) -> None:

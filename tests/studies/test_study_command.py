@@ -23,7 +23,7 @@ from transom.studies.pipeline import conclude, kept_study, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
 from transom.studies.runner import StudyRunner
-from transom.studies.study import load_study
+from transom.studies.study_file import load_study
 from transom.studies.verify import verify
 
 

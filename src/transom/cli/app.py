@@ -20,7 +20,7 @@ import typer
 
 from transom import __version__
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
-from transom.cli.tree import HELP_NAMES, Trunk, nearest
+from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
@@ -114,6 +114,8 @@ def _usage(error: typer.TyperException) -> int:
     if option and hasattr(error, "possibilities") and context:
         known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
         message = f"no option {option}; did you mean {nearest(option, known)}?"
+        if context.parent is None and option in COMMON:
+            message = f"{option} stands behind the command"
     path = context.command_path if context else "transom"
     say(f"transom: {message}{'' if message.endswith('?') else ';'} see: {path} --help")
     return 2

@@ -58,7 +58,7 @@ _LENGTH = struct.Struct(">I")
 )
 async def batch(
     session: Session,
-    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items, or checkers.")],
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")],
     options: Annotated[Options, Among("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Check many items, several at once.

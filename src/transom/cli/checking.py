@@ -29,6 +29,7 @@ from transom.checklist.pipeline import (
     checker_of,
     input_problems,
     open_checker,
+    own_files,
     read_spec,
     spec_of,
     verdict_of,
@@ -140,7 +141,7 @@ async def build(
 @command(check_app, "run", example=f"transom check run checkers/VER-01_checker {_VAR}")
 async def run(
     session: Session,
-    targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml...", help="Checkers, or their items.")],
+    targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")],
     options: Annotated[Options, Among("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Run checkers on the files of today.
@@ -159,7 +160,7 @@ async def run(
 @command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {_VAR}", asks=True)
 async def all_(
     session: Session,
-    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml...", help="The checklist items.")],
+    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
     options: Annotated[Options, Among(*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.
@@ -201,6 +202,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=several)
+    own_files(item, places.roots(places.of(item, item.path.parent)))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with _learning(session, options) as manner:

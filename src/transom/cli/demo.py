@@ -42,9 +42,7 @@ async def demo(
     session: Session,
     products: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PRODUCT]...", help="checklist, investigator, stories, studies or learning; default: all."
-        ),
+        typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
     ] = None,
 ) -> int:
     """Show every product on the shipped examples, without a model."""

@@ -50,8 +50,8 @@ class RunView:
 
 @asynccontextmanager
 async def history(session: Session) -> AsyncIterator[SqliteStore | None]:
-    """The workspace's database, None where there is none yet; looking never makes one."""
-    if not session.workspace_root.is_dir() or not session.workspace.database.is_file():
+    """The workspace's database, None where there is none yet."""
+    if session.known_database is None:
         yield None
         return
     async with session.open_store() as store:

@@ -30,8 +30,7 @@ class Scope:
 @contextmanager
 def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
     """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
-    seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
-    path = session.workspace.database if there or making else None
+    seen, path = scope or Scope(), session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
     with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
         playbook.embed_missing()

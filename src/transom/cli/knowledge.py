@@ -43,7 +43,7 @@ def show(
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
 def lint(
-    session: Session, files: Annotated[list[Path], typer.Argument(metavar="FILE.yaml...", help="Files of domains.")]
+    session: Session, files: Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
 ) -> int:
     """Look a domain's file over: keys, word lists, regexes, names."""
     knowledge = _knowledge(session, files)
@@ -59,7 +59,7 @@ def lint(
 def trial(
     session: Session,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml...", help="Domains; all without one.")
+        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Domains; all without one.")
     ] = None,
 ) -> int:
     """Try the examples in a domain's file, which are its tests."""

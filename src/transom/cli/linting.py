@@ -54,9 +54,7 @@ from transom.sandbox import Level, Sandbox
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
 async def lint(
     session: Session,
-    targets: Annotated[
-        list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER...", help="What to look over.")
-    ],
+    targets: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")],
     options: Annotated[Options, Among("variables")],
 ) -> int:
     """Say what is wrong with items, ItemSpecs or checkers.
@@ -216,7 +214,7 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
 def lint_waivers(
     session: Session,
-    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml...", help="Items.")],
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")],
     options: Annotated[Options, Among("as_of")],
 ) -> int:
     """Name the waivers that should not be relied upon.

@@ -22,10 +22,11 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 
 
 @asynccontextmanager
-async def opened(session: Session) -> AsyncIterator[SqliteMemory]:
-    """The workspace's memory."""
+async def opened(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
+    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be made."""
+    path = session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
-    async with SqliteMemory.open(session.workspace.database, embedder) as memory:
+    async with SqliteMemory.open(path, embedder) as memory:
         yield memory
 
 
@@ -51,7 +52,7 @@ async def search(
     limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = 5,
 ) -> int:
     """Find entries by words, and by meaning with embeddings."""
-    async with opened(session) as memory:
+    async with opened(session, making=False) as memory:
         await memory.embed_missing()
         found = await memory.retrieve(query, limit, _pairs(meta))
     return _report(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
@@ -83,7 +84,7 @@ async def neighbours(
     ] = "both",
 ) -> int:
     """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
-    async with opened(session) as memory:
+    async with opened(session, making=False) as memory:
         found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=direction)
     return _report(
         session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]

@@ -181,7 +181,7 @@ def export(
 def import_files(
     session: Session,
     scope: Scope,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
     with opened(session, scope, making=True) as playbook:
@@ -289,7 +289,7 @@ def bootstrap(
 def merge(
     session: Session,
     keep: Id,
-    others: Annotated[list[str], typer.Argument(metavar="ID...", help="What becomes part of it.")],
+    others: Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")],
     by: By = "a person",
 ) -> int:
     """Make insights part of one. It gets their counts, tags and sources."""

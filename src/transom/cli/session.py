@@ -120,6 +120,12 @@ class Session:
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
 
+    @property
+    def known_database(self) -> Path | None:
+        """The workspace's database, None where there is none yet: looking never makes one."""
+        there = self.workspace_root.is_dir() and self.workspace.database.is_file()
+        return self.workspace.database if there else None
+
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
         kept = {key: value for key, value in self.given.items() if key != "workspace"}

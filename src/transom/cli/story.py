@@ -62,7 +62,7 @@ async def run(
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
     settings = settings_of(session, unsafe=options.unsafe)
     if options.dry_run:
-        planned = plan(project, options.epic, options.story, settings)
+        planned = await plan(project, options.epic, options.story, settings)
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
@@ -133,6 +133,9 @@ def lines_of(result: EpicResult) -> list[str]:
     """A result for people."""
     lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
     lines += [line for story in result.stories for line in _lines(story)]
+    waiting = [story.reason for story in result.stories if story.status == "paused"]
+    if any("transom resume" not in reason for reason in waiting):
+        lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     return lines + [f"disagrees: {one}" for one in result.drift]
 
 

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from transom.errors import InputError
 
+COMMON = ("--format", "--model", "--base-url", "--max-cost", "--workspace", "--quiet", "-q", "--verbose", "-v")
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _CHECK = "checking batch linting verdicts teaching knowledge"
@@ -41,6 +42,7 @@ TREE = {
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""
 
+_LIKE = 55  # of 100; below it two words have no more in common than any two
 _ALIASES = {
     "ls": "runs list",
     "ps": "runs list",
@@ -61,11 +63,12 @@ _ALIASES = {
 """What people type for commands that are called otherwise here."""
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The one of `known`, which is not empty, that is most like `name`."""
+def nearest(name: str, known: Sequence[str], least: float = 0) -> str:
+    """The one of `known` that is most like `name`; "" where they have less in common than `least`, of 100."""
     from rapidfuzz import fuzz, process
 
-    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
+    found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=least)
+    return str(found[0]) if found else ""
 
 
 class Group(TyperGroup):
@@ -82,8 +85,8 @@ class Group(TyperGroup):
             meant = _ALIASES.get(args[0], "")
             if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
                 meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
-            meant = meant or nearest(args[0], list(self.commands))
-            hint = f"did you mean {meant}? see: {ctx.command_path} --help"
+            meant = meant or nearest(args[0], list(self.commands), _LIKE)
+            hint = f"{f'did you mean {meant}? ' * bool(meant)}see: {ctx.command_path} --help"
             raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 

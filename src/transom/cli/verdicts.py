@@ -27,9 +27,7 @@ from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
-from transom.investigator.concluding import Kept
-from transom.investigator.lessons import DOMAIN as INVESTIGATOR
-from transom.learning import InsightCategory, Outcome, Source
+from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
 WORDS = "verdict_words"
@@ -103,8 +101,7 @@ async def give_word(
         await store.put(WORDS, f"{row.id}/{stage}", {**kept, "reason": reason})
     source, learned = Source(row.id, stage, by=by), ""
     with opened(session, verdict.scope, making=True) as playbook:
-        outcome = Outcome(confirmed, row.id, stage, source=source, followed=True)
-        counted = playbook.record(outcome, verdict.named)
+        counted = playbook.record(verdict.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(reason.split())}'
             learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
@@ -144,6 +141,9 @@ def _of_checker(store: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
 
 def _of_investigation(_: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
     """What its readers and its main thread named counts."""
+    from transom.investigator.concluding import Kept
+    from transom.investigator.lessons import DOMAIN as INVESTIGATOR
+
     kept = Kept.model_validate_json(data := _bytes(folder / "answer" / "investigation.json", row))
     result, named = kept.investigation, [key for keys in kept.named.values() for key in keys]
     subject = f"{result.feature_name} for {result.target_stage}"

@@ -55,9 +55,9 @@ class OpenQuestion:
 
     @property
     def command(self) -> str:
-        """The command that answers it."""
+        """The command that answers it; pasted with several words to choose from, it answers nothing."""
         which = f" --question {self.question}" if self.question else ""
-        listed = "--choose N" if self.long else " | ".join(map(shlex.quote, self.options))
+        listed = "--choose N" if self.long else ", or ".join(map(shlex.quote, self.options))
         words = listed or '"YOUR WORDS"'
         return f"transom answer {self.runs[0]}{which} {words}"
 
@@ -65,8 +65,10 @@ class OpenQuestion:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
         print_text("", style(self.asks, "bold"), *self.numbered)
         while True:
-            text = input(f"1 to {len(self.options)} (empty: later): " if self.options else "answer (empty: later): ")
-            text = text.strip()
+            try:
+                text = input(f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): ").strip()
+            except EOFError:  # Ctrl-D
+                return ""
             if text.isdecimal() and 1 <= int(text) <= len(self.options):
                 return self.options[int(text) - 1]
             if not text or not self.options or text in self.options:

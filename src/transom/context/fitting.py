@@ -27,7 +27,8 @@ class Frame:
         limit: tokens of a window.
         limits: those that each part is held to once it is full.
         sizes: of the parts, without the conversation.
-        whole: of all of them.
+        whole: of all of them, as they stand one below the other.
+        empty: what is said of parts that hold nothing.
     """
 
     blocks: tuple[Block, ...]
@@ -35,6 +36,7 @@ class Frame:
     limits: dict[ShareName, int]
     sizes: dict[ShareName, Measure]
     whole: Measure
+    empty: dict[ShareName, Share]
 
     @classmethod
     def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
@@ -45,7 +47,8 @@ class Frame:
             name = share_of(block)
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
-        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, total(sizes.values()))
+        empty = {name: Share(name, 0, limits[name]) for name in SHARES}
+        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _joined(sizes), empty)
 
 
 class WindowFitter:
@@ -61,28 +64,29 @@ class WindowFitter:
         frame: what stands around the conversation.
         history: the conversation, which may be folded.
         tokens: how tokens are estimated.
+
+    Attributes:
+        size: the measure of all of it.
     """
 
     def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:
         self.history = history
         self._role, self._limit, self._limits = role, frame.limit, frame.limits
         self._tokens = tokens
-        self._kept = frame.blocks
+        self._kept, self._empty = frame.blocks, frame.empty
         self._dropped: list[Dropped] = []
         self._sizes = {**frame.sizes, "conversation": history.size}
-        self._whole = frame.whole.plus(history.size)
-
-    @property
-    def size(self) -> Measure:
-        """The measure of all of it."""
-        return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
+        self.size = frame.whole.plus(history.size)
 
     @property
     def request(self) -> Request:
         """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
-        shares = shares_of(self._sizes, self._limits, self._tokens)
-        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), shares)
+        shares = [
+            self._empty[name] if size is _NOTHING else Share(name, self._tokens.tokens(size), self._limits[name])
+            for name, size in self._sizes.items()
+        ]
+        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), tuple(shares))
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)
 
@@ -148,7 +152,7 @@ class WindowFitter:
 
     def _set(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size
-        self._whole = total(self._sizes.values())
+        self.size = _joined(self._sizes)
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
@@ -164,12 +168,10 @@ class WindowFitter:
         )
 
 
-def shares_of(
-    sizes: Mapping[ShareName, Measure], limits: Mapping[ShareName, int], tokens: TokenCorrection
-) -> tuple[Share, ...]:
-    """Size and limit of each part of a window."""
-    used = tokens.tokens
-    return tuple([Share(name, 0 if sizes[name] is _NOTHING else used(sizes[name]), limits[name]) for name in SHARES])
+def _joined(sizes: Mapping[ShareName, Measure]) -> Measure:
+    """The size of parts one below the other: no separator follows the last."""
+    whole = total(sizes.values())
+    return whole.minus(SEPARATOR) if any(whole) else whole
 
 
 def _may_go(block: Block) -> bool:
@@ -195,7 +197,7 @@ def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
     if role.schema is not None:
         sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
-    return total(sizes)
+    return total(sizes) if sizes else _NOTHING
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:

@@ -37,7 +37,7 @@ from transom.runs.event_log import Host
 from transom.runs.journal import VERSION
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
-from transom.runs.tool_calls import in_stage, refuse_in_tool_call
+from transom.runs.tool_calls import Scope, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
 from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
 from transom.store import Store
@@ -51,7 +51,11 @@ _ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two m
 
 
 class Run(Host):
-    """A journaled walk through stages. Open it with `Run.open`, as an async context manager."""
+    """A journaled walk through stages. Open it with `Run.open`, as an async context manager.
+
+    Attributes:
+        kept: where the conversations live that the run itself keeps, beside its stages.
+    """
 
     def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
@@ -59,8 +63,8 @@ class Run(Host):
         redact = Redactor(secrets=chain.secrets)
         telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._lease = RunLease(run_id, telemetry.close, lock.release)
-        self._kept: Stage | None = None
         super().__init__(run_id, folder, store, chain, telemetry)
+        self.kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
 
     @staticmethod
     async def open(
@@ -123,13 +127,6 @@ class Run(Host):
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
         self._lease.close()
-
-    @property
-    def kept(self) -> Stage:
-        """Where the conversations live that the run itself keeps, beside its stages."""
-        if self._kept is None:
-            self._kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
-        return self._kept
 
     def named(self, name: str) -> Named:
         """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`.
@@ -294,7 +291,7 @@ class Run(Host):
         limit = asyncio.timeout(self.stage_seconds)
         try:
             async with limit:
-                with in_stage(self):
+                with Scope(self, "stage"):
                     return await fn(stage, *values)
         except TimeoutError as error:
             if not limit.expired():

@@ -119,6 +119,6 @@ _VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|se
 
 
 def is_testable(criterion: str) -> bool:
-    """Whether a criterion says something that could turn out false: three words or more, and no placeholder."""
-    words = re.findall(r"[^\W\d_]{2,}", criterion)
+    """Whether a criterion says something that could turn out false: three words or numbers, and no placeholder."""
+    words = re.findall(r"[^\W\d_]{2,}|\d+", criterion)
     return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

@@ -18,7 +18,8 @@ from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
-from transom.studies.study import Study, load_study
+from transom.studies.study import Study
+from transom.studies.study_file import load_study
 from transom.studies.trials import Trial, failures
 from transom.studies.verify import Verification, verify
 

@@ -14,7 +14,7 @@ from transom.checklist.build.lessons import RECALL, learn, named_in
 from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget
 from transom.checklist.results import BuildResult
 from transom.gates import Finding
-from transom.learning import InsightCategory, Outcome, Playbook, Source
+from transom.learning import InsightCategory, Playbook, Source
 from transom.runs import Run
 
 SCHEMA = Finding("schema", "atom_a", 3, "value is float, not str")
@@ -99,8 +99,8 @@ def test_a_value_that_no_role_may_see_is_not_learned(book: Playbook, tmp_path: P
 @pytest.mark.parametrize("good", [True, False])
 def test_a_persons_word_counts_once_for_what_the_build_named(book: Playbook, tmp_path: Path, good: bool) -> None:
     replied(tmp_path, "build/parser", "[str-00001]")
-    outcome = Outcome(good, "r2", "confirmed abc" if good else "overturned abc", source=Source(by="Ann Lee"))
-    first, again = (book.record(outcome, named_in(tmp_path)) for _ in range(2))
+    source = Source("r2", "confirmed abc" if good else "overturned abc", by="Ann Lee")
+    first, again = (book.record(named_in(tmp_path), good, source) for _ in range(2))
     assert (first, again) == (["str-00001"], [])
     assert counts(book)["str-00001"] == ((1, 0) if good else (0, 1))
     assert counts(book)["str-00002"] == (0, 0), "it was shown and not named"

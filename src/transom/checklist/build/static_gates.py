@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig, Entry
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, tree_of
-from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.patterns import config_problems
 from transom.formats.yaml_files import Key, YamlFile
 from transom.gates import Finding
 
@@ -204,7 +204,7 @@ def check_yaml(
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
             findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_at(file, problem, *keys) for problem, *keys in _unusable(config)]
+    findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
     tree = tree_of(atoms.a)
     absent = [
         (index, field, keys)
@@ -228,25 +228,6 @@ def _keys(node: ast.AST) -> Iterator[str]:
         words = node.value.split()
         yield from words if all(map(str.isidentifier, words)) else [node.value]
         yield from re.findall(r"\(\?P<(\w+)>", node.value)
-
-
-def _unusable(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
-    """What is wrong with a pattern, and where it stands."""
-    for index, item in enumerate(config.items):
-        for number, hint in enumerate(item.hints):
-            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
-            if problem:
-                yield f"regex {hint!r} does not compile: {problem}", "items", index, "hints", number
-        problem = condition_problem(item.condition) if item.condition else None
-        if problem:
-            yield f"condition: {problem}", "items", index, "condition"
-    for number, pattern in enumerate(config.requirements.pattern_items):
-        for problem in filter(None, map(pattern_problem, parts(pattern))):
-            yield problem, "requirements", "pattern_items", number
-    for number, waiver in enumerate(config.waivers.waive_items if config.waivers.value else ()):
-        problem = waiver_problem(waiver.pattern)
-        if problem:
-            yield problem, "waivers", "waive_items", number
 
 
 def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:

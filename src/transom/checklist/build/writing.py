@@ -11,7 +11,6 @@ from transom.agent import call
 from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview
-from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.roles import make_role
@@ -21,6 +20,9 @@ from transom.llm.turns import Trust
 from transom.runs import Artifact, File, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
 from transom.tools import Toolbox
+from transom.tools.catalogue import Places
+from transom.tools.constrained import FileSession
+from transom.tools.file_specs import FILE_TOOLS
 
 ATOM_A_FILE = "atom_a.py"
 LOGIC_FILE = "logic.json"
@@ -64,7 +66,7 @@ class Writers:
 
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
-        role = make_role("checklist.parser", self.settings.parser, PARSER_TOOLS)
+        role = make_role("checklist.parser", self.settings.parser, FILE_TOOLS)
         given = [*_parser_sections(state), *_hints(state)]
         return await self._write("build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
@@ -77,7 +79,7 @@ class Writers:
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
-        role = make_role("checklist.repair_a", self.settings.repair, PARSER_TOOLS)
+        role = make_role("checklist.repair_a", self.settings.repair, FILE_TOOLS)
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
         given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
@@ -128,8 +130,9 @@ class Writers:
 
     def tools_for(self, inputs: BuildInputs) -> Toolbox:
         """A new session of looking at files, for one attempt of a role."""
-        limits, turns, redact = self.settings.tools, self.settings.max_turns, Redactor(secrets=self.run.chain.secrets)
-        return parser_tools(inputs.files, inputs.roots, inputs.variables, limits, max_turns=turns, redact=redact)
+        places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
+        tools, redact = FileSession(places, self.settings.tools).tools(), Redactor(secrets=self.run.chain.secrets)
+        return Toolbox(tools, max_turns=self.settings.max_turns, redact=redact)
 
 
 def numbered(stage: str, iteration: int) -> str:

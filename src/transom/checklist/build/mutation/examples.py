@@ -10,6 +10,7 @@ from rapidfuzz import fuzz
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
+from transom.checklist.build.mutation.alterations import places
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.run.evaluate import evaluate
 from transom.checklist.run.files import Evidence, File, classify
@@ -151,6 +152,8 @@ class Examples:
         if entry is None:
             return None
         line = lines[(entry.line_number or 1) - 1]
+        if _is_told_elsewhere(example, item, line):
+            return None
         single = (await self.prober.answer(name, _ended(line))).entries
         return line if all(_decides(item, one, example) for one in single if _belongs(one, item)) else None
 
@@ -187,6 +190,14 @@ class Examples:
 def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
     """Whether the example's outcome may come of what its text lacks."""
     return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
+
+
+def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
+    """Whether what the item asks of stands in another line than the one that an entry points to, e.g. a heading."""
+    asked = [item.condition.field] if item.condition else [item.select, *item.required]
+    values = [value for fields in example.fields for name, value in fields.items() if name in asked]
+    printed = [one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    return any(places(example.text, one) and not places(line, one) for one in printed if str(one).strip())
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:

@@ -10,7 +10,7 @@ from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.combinations import run_tests
 from transom.checklist.build.mutation.examples import Examples, Tried
-from transom.checklist.build.mutation.patterns import ask_about_names, try_patterns
+from transom.checklist.build.mutation.patterns import try_patterns
 from transom.checklist.build.prober import Answer, Prober, RealFile
 from transom.checklist.results import Combination, MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
@@ -89,15 +89,15 @@ async def mutate(
     problems, asked = await _altered(prober, readable, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
-    patterns = await try_patterns(spec, read, prober.sandbox)
+    patterns = await try_patterns(spec, read, prober)
     return Mutation(
         row=score.row(),
         examples=tuple(wrong),
-        problems=tuple(problems),
+        problems=(*problems, *patterns.keyed),
         spec=tuple(spec_wrong),
         untested=_untested(config, spec),
         missed=patterns.missed,
-        questions=(*asked, *patterns.questions, *ask_about_names(prober.code, spec, read)),
+        questions=(*asked, *patterns.questions),
         untried=(*refused, *untried, *patterns.untried),
         tests=combinations,
     )
