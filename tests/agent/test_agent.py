@@ -240,7 +240,7 @@ async def test_the_four_errors_of_tools_say_what_to_do_next() -> None:
     told = [json.loads(content) for content in results(provider.requests[1])]
     assert [one["error"] for one in told] == [
         "there is no such tool",
-        "at' is a required property",
+        "$: 'at' is a required property",
         "the tool failed: ValueError: it broke",
         "the tool took longer than the 1 s that it may",
     ]

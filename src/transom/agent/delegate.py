@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import cast
 
 from transom.agent.loop import CALL_ID
@@ -75,11 +74,6 @@ class SubAgent:
     description: str
     tools: Sequence[ToolDefinition | Function] = ()
 
-    @cached_property
-    def definitions(self) -> list[ToolDefinition]:
-        """Its tools; functions are made ready once."""
-        return as_tools(self.tools)
-
 
 def equip(session: Session, subs: Sequence[SubAgent] = ()) -> Session:
     """Give a conversation the runtime's own tools."""
@@ -119,11 +113,11 @@ async def _in_brief(session: Session, number: int, call: ToolCall, outcome: Tool
 
 
 def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
-    _ = declared.definitions  # a mistake in them is told now
+    tools = as_tools(declared.tools)  # a mistake in them is told now
 
     async def handed_on(arguments: Arguments) -> ToolReturn:
         task = str(arguments["task"])
-        box = Toolbox(declared.definitions, redact=session.toolbox.redact)
+        box = Toolbox(tools, redact=session.toolbox.redact)
         sub = sub_session(session, CALL_ID.get(), declared.role, box)
         summary = await answered_by(sub, task, task, lambda said, _: Summary(said, "model") if said else None)
         return ToolReturn(summary.text, egress=sub.state.egress)

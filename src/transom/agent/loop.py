@@ -52,7 +52,8 @@ async def run_message(session: Session) -> Reply:
         if state.pending is None:
             if note := follow_up(session, state):
                 await session.append("user_message", note)
-            await ask(session)
+                state = session.state
+            await ask(session, state)
             state = session.state
             if (answer := state.messages[-1].answer) is not None:
                 return answer
@@ -62,8 +63,9 @@ async def run_message(session: Session) -> Reply:
             turns = (*state.turns, AssistantMessage(state.pending.parts))
             what = f"it calls tools after its {most} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
-        await run_pending(session)
-        session.check_listener()
+        await run_pending(session, state)
+        if session.unheard:
+            session.check_listener()
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
@@ -80,22 +82,21 @@ def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
 # -- one request ------------------------------------------------------------------------------------------------------
 
 
-async def ask(session: Session) -> None:
+async def ask(session: Session, state: Conversation) -> None:
     """Ask once; the reply is in the journal when this is over.
 
     Raises:
         See `run_message`.
     """
-    state, stage = session.state, session.stage
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
     if session.half:  # an error, a stop or a cap cut it off
         hear_piece(session, CUT_OFF)
     try:
-        reply, stop = await stage.ask(
+        reply, stop = await session.stage.ask(
             request,
-            session.role,
+            session.role_given,
             conversation=session.id,
             judge=lambda reply: status_of(session, state, reply),
             on_delta=lambda piece: hear_piece(session, piece),
@@ -113,10 +114,12 @@ async def ask(session: Session) -> None:
     if status == "repair":
         hear_piece(session, VOID)
         session.half = False
-    session.hear(ReplyReceived, reply)
+    if session.tell:
+        session.hear(ReplyReceived, reply)
     if stop:
         raise stop
-    session.check_listener()
+    if session.unheard:
+        session.check_listener()
     if status == "failed":
         raise failure(session, request, reply)
 
@@ -130,9 +133,9 @@ def hear_piece(session: Session, piece: Delta) -> None:
 def assemble_window(session: Session, state: Conversation, blocks: tuple[Block, ...]) -> Assembled:
     """The next request; what was said, given or found that is local makes all of it local."""
     began = time.time_ns()
-    derived, frame = session.derived, session.frame(blocks)
-    history, tokens = derived.history(), session.correction
-    made = go_on(session.role, blocks, history, budget=session.window, tokens=tokens, frame=frame)
+    derived, role = session.derived, session.role
+    history, tokens, frame = derived.history(), session.correction, session.frame(role, blocks)
+    made = go_on(role, blocks, history, budget=session.window, tokens=tokens, frame=frame)
     derived.window = made.history
     if made.folded:
         _tell_folded(session, made, began)
@@ -192,14 +195,13 @@ def failure(session: Session, request: Request, reply: Reply) -> TransomError:
 # -- the tool calls of a reply ----------------------------------------------------------------------------------------
 
 
-async def run_pending(session: Session) -> None:
+async def run_pending(session: Session, state: Conversation) -> None:
     """Run the calls of the last reply that have no result yet, and make turns of all of them.
 
     Raises:
         Paused: a call waits for a person.
         CapReached: there is no time left.
     """
-    state = session.state
     assert state.pending is not None, "a reply waits for results"
     calls, there = state.pending.calls, state.results
     heard: set[int] = set()

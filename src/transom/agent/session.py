@@ -136,7 +136,6 @@ class Session:
         self._correction: tuple[Derived, int, TokenCorrection] | None = None
         self._blocks: tuple[Message, tuple[Block, ...]] | None = None
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
-        self._taken: set[int] = set()
 
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
         """Go on as the conversation of that id."""
@@ -188,9 +187,8 @@ class Session:
             told += [own.digest, self.stage.host.chain.fingerprint(own), [block.to_json() for block in self.always]]
         return digest(told)
 
-    def frame(self, blocks: tuple[Block, ...]) -> Frame:
+    def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
         """What stands around the conversation; found anew where a tool came, or something else is asked with."""
-        role = self.role
         if self._frame is None or self._frame[0] is not role or self._frame[1] is not blocks:
             self._frame = role, blocks, frame_of(role, blocks, self.window)
         return self._frame[2]
@@ -227,9 +225,6 @@ class Session:
 
     def take_in(self, number: int) -> None:
         """A message of the journal counts: its tools hear again what came of their calls, and quotas are as then."""
-        if number in self._taken:
-            return
-        self._taken.add(number)
         box, message = self.toolbox, self.state.messages[number]
         if any(tool.recall or tool.limits.calls is not None for tool in box.tools):
             for place, outcome in self._outcomes(message):

@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 from transom.agent.events import Completed, Opened
@@ -34,16 +33,12 @@ from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-_PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
+_PROMPT = (Path(__file__).parent / "prompts" / "sub_conversation.md").read_text(encoding="utf-8")
+_ROLE = Block("sub_role", _PROMPT.strip(), Tier.STABLE)
 MOST_TOKENS = 2_000  # tokens of an answer where there are no sources to measure it by
 _SUM_UP = "Now sum up what you found"
 _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
-
-@cache
-def _prompt() -> Block:
-    return Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
 
 
 def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: int = MOST_TOKENS) -> Role:
@@ -51,7 +46,7 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
     asked = seated(role.settings, seat)
     settings = replace(asked, max_tokens=min(asked.max_tokens, 2 * tokens))
     sees = frozenset({"sub_role", PURPOSE, "background", *blocks})
-    return Role(role.name + SUB, (_prompt(),), sees, settings=settings)
+    return Role(role.name + SUB, (_ROLE,), sees, settings=settings)
 
 
 def sub_session(

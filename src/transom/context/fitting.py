@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, fold_newest, shrink
@@ -202,7 +201,7 @@ def _sum_of_declared(role: Role) -> Measure:
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
     """The size of something that never changes, computed once: it stands in every window of a conversation."""
-    kept = thing.__dict__
+    kept: dict[str, Measure] = thing.__dict__
     if "_size" not in kept:
         kept["_size"] = find()
-    return cast("Measure", kept["_size"])
+    return kept["_size"]

@@ -244,7 +244,8 @@ class Conversation:
         self._mark_egress(data)
 
     def _apply_reply(self, data: dict[str, Any]) -> None:
-        self.settle()
+        if self.pending:
+            self.settle()
         reply, message, status = reply_from_json(data["reply"]), self.messages[-1], data.get("status")
         self.spent.add(reply.by, reply.usage)
         message.replies[data["ordinal"]] = data

@@ -215,7 +215,9 @@ class Stage:
         self, conversation: str, marked: Request, state: Conversation, told: dict[str, Any]
     ) -> BaseException | None:
         """Journal a reply that is paid for; a cancel meanwhile is returned when it is there."""
-        writer = self._windows.setdefault(conversation, WindowWriter(self.host.store))
+        if conversation not in self._windows:
+            self._windows[conversation] = WindowWriter(self.host.store)
+        writer = self._windows[conversation]
         ordinal: int = told["ordinal"]
         stop: BaseException | None = None
         for attempt in (1, 2):

@@ -62,8 +62,8 @@ class Committer:
         self._connection = connection
         self._path = path
         self._patience = int(busy_seconds * 1000)
-        self._set: dict[str, object] = {}
-        self._pragma("wal_autocheckpoint", _LOG_PAGES)
+        self._set: tuple[int, bool] | None = None  # how long it waits for others, and whether it syncs
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         self._has_log = False
 
     def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
@@ -100,8 +100,10 @@ class Committer:
     def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
         connection, began = self._connection, time.monotonic()
         sync = any([job.sync for job in batch])  # noqa: C419  a list costs no calls
-        self._pragma("busy_timeout", patience)
-        self._pragma("synchronous", "FULL" if sync else "NORMAL")
+        if self._set != (patience, sync):
+            connection.execute(f"PRAGMA busy_timeout = {patience}")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+            self._set = patience, sync
         try:
             connection.execute("BEGIN IMMEDIATE")
             if sync and not self._has_log:
@@ -116,11 +118,6 @@ class Committer:
         if sync:
             self.quick = self.quick + 1 if time.monotonic() - began < _QUICK else 0
         return results
-
-    def _pragma(self, name: str, value: object) -> None:
-        if self._set.get(name) != value:
-            self._connection.execute(f"PRAGMA {name} = {value}")
-            self._set[name] = value
 
     def _lengthen_log(self) -> None:
         """Give the write-ahead log its whole length, in zeros, which SQLite takes for its end.

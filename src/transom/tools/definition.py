@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from transom.canonical import Json
 from transom.context.marks import UNMARKED, Mark
@@ -131,7 +131,8 @@ class ToolDefinition:
         """Call the handler, whatever kind of function it is."""
         found: Any
         if not self.plain:
-            found = await cast("Awaitable[Any]", self.handler(arguments))
+            found = self.handler(arguments)
+            found = await found
         else:
             found = await in_thread(partial(self.handler, arguments))
             if inspect.isawaitable(found):

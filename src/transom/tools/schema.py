@@ -60,10 +60,15 @@ def check_of(text: str, where: str) -> Check:
         raise ToolError(f"its parameters are {error.what}", where=where, hint=hint) from error
 
     schema = json.loads(text)
+    plain, required = _plain_types(schema), set(schema.get("required", ()))
 
     def check(arguments: Any) -> list[str]:
-        if _plainly_follows(schema, arguments):
-            return []
+        if plain and type(arguments) is dict and arguments.keys() >= required:
+            for name, value in arguments.items():
+                if type(value) is not plain.get(name):
+                    break
+            else:  # as most calls: what is required, each of the very type that is all that is said
+                return []
         try:
             return [one.text for one in held(arguments)]
         except (ArithmeticError, ValueError) as error:  # sizes of numbers beyond those of Python
@@ -75,16 +80,13 @@ def check_of(text: str, where: str) -> Check:
     return check
 
 
-def _plainly_follows(schema: dict[str, Any], arguments: Any) -> bool:
-    """A quick yes for most calls: the arguments that are required, each of the very type that is all that is said."""
-    if type(arguments) is not dict or not _ONLY.issuperset(schema):
-        return False
-    properties = schema.get("properties", {})
-    for name, value in arguments.items():
-        part = properties.get(name)
-        if part is None or not _PLAIN.issuperset(part) or type(value) is not _TYPES.get(part.get("type")):
-            return False
-    return arguments.keys() >= set(schema.get("required", ()))
+def _plain_types(schema: dict[str, Any]) -> dict[str, type]:
+    """The type of each argument of which nothing else is said; none where the schema says more of all of them."""
+    parts = schema.get("properties", {}) if _ONLY.issuperset(schema) else {}
+    plain = {
+        name: part.get("type") for name, part in parts.items() if isinstance(part, dict) and _PLAIN.issuperset(part)
+    }
+    return {name: _TYPES[kind] for name, kind in plain.items() if isinstance(kind, str) and kind in _TYPES}
 
 
 @lru_cache(maxsize=256)  # conversation after conversation has tools of the same few schemas
