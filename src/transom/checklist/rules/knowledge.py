@@ -28,25 +28,10 @@ _SOURCE_REGEXES: Final = frozenset(
 )
 _RULE_REGEXES: Final = frozenset(
     {
-        *("rows", "match", "keys", "from", "to", "head", "row", "above", "until", "join", "goes_on"),
-        "patterns",
-        "context",
-        "start",
-        "stop",
-        "pattern",
-        "formats",
-        "speaks",
-        "prompt",
-        "continued",
-        "control",
+        *("rows", "match", "keys", "from", "to", "before", "head", "row", "above", "until", "join", "goes_on", "steps"),
+        *("strip", "must_be_read", "may_be_skipped", "patterns", "begins", "ends", "anyone", "after", "other"),
+        *("further", "grave", "strange", "alarm", "aside", "spoken", "quoted", "counts", "severities", "hidden"),
     }
-    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages", "strip", "stamp"}
-    | {"maybe", "echo", "sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
-    | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total"}
-    | {"begins", "ends", "anyone", "after", "other", "further", "grave", "strange", "aside", "spoken", "quoted"}
-    | {"counts", "severities", "row", "hidden"}
-    | {"negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
-    | {"ends", "denials", "stages"}
 )
 
 
