@@ -16,10 +16,9 @@ from typing import Any
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import spec_of
 from transom.checklist.spec.views import ROUND_VIEWS, load_prompt
-from transom.cli.options import manner_of, places_of
+from transom.cli.options import Options, manner_of, places_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
-from transom.cli.told import Options
 from transom.llm import estimate_tokens
 from transom.store import SqliteStore
 

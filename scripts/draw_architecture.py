@@ -9,7 +9,7 @@ Between `<!-- drawn: NAME -->` and `<!-- end: NAME -->` stands what a function h
     contracts  what the other contracts forbid
     rooms      the first line of each room's docstring, and its `__all__`
     journal    the records of a run's journal (docstring of `runs/journal.py`)
-    resume     the table of decisions (docstring of `runs/plan.py`)
+    resume     the table of decisions (docstring of `runs/artifact.py`)
     views      which role sees which blocks (`checklist/spec/views.py`)
     build      where each node of a build may lead (`checklist/build/routes.py`)
 """
@@ -91,7 +91,7 @@ def draw_journal() -> str:
 
 def draw_resume() -> str:
     """When a stage runs again."""
-    docstring = _docstring(PACKAGE / "runs" / "plan.py")
+    docstring = _docstring(PACKAGE / "runs" / "artifact.py")
     return _text(docstring.split("\n\n", 1)[1])
 
 

@@ -61,7 +61,7 @@ SHAPES = (
     Shape("transom.trace_stats/1", "transom.telemetry.stats:Stats"),
     Shape("transom.approval/1", "transom.checklist.run.approval:Approval"),
     Shape("transom.checker/1", "transom.checklist.atoms:CheckerConfig", mode="validation"),
-    Shape("transom.prices/1", "transom.runs.prices:Prices", mode="validation"),
+    Shape("transom.prices/1", "transom.llm.prices:Prices", mode="validation"),
     Shape("transom.eval/1", "transom.evals.document:Evaluation"),
     Shape("transom.replies/1", "transom.evals.replies:RepliesFile", mode="validation"),
     Shape("transom.story/1", "transom.stories.results:EpicResult"),

@@ -43,7 +43,7 @@ MUTANTS: Final = (
     Mutant("sources", "ranks", "trial_gates.py", 'return [f"SOURCES: {error.errors()[0][\'msg\']}"]', "return []"),
     Mutant("schema", "the line that is quoted", "trial_gates.py", "elif matched.splitlines()[:1]", "elif False"),
     Mutant("schema", "nothing found", "trial_gates.py", "if not findings and not seen and", "if False and"),
-    Mutant("yaml", "fields that nobody emits", "static_gates.py", "if field not in fields and", "if False and"),
+    Mutant("yaml", "fields that nobody emits", "static_gates.py", "if fields is not None and", "if False and"),
     Mutant("agreement", "mode", "agreement.py", '("mode", said.mode, made.mode),', ""),
     Mutant("agreement", "condition", "agreement.py", "return (one.field,", "return True or (one.field,"),
     Mutant("kinds", "kinds in use", "logic_gates.py", "if kind != wanted and (", "if False and ("),
@@ -54,6 +54,7 @@ MUTANTS: Final = (
     Mutant("examples", "outcome alone", "mutation/examples.py", "if outcome == example.outcome:", "if True:"),
     Mutant("untested", "an example that fails", "mutation/gate.py", '("holds", "fails")', '("holds",)'),
     Mutant("mutation", "altered text", "mutation/alterations.py", "after.fields != before.fields", "True"),
+    Mutant("mutation", "one design's own name", "mutation/patterns.py", "if _NAME.match(name) and", "if False and"),
     Mutant("mutation", "the order of sets", "mutation/gate.py", "_SEEDS: Final = (1, 2)", "_SEEDS: Final = ()"),
 )  # fmt: skip
 

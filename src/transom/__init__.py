@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from transom.llm import Tier as Tier
     from transom.llm import Usage as Usage
     from transom.llm import Window as Window
+    from transom.llm.prices import Prices as Prices
     from transom.memory import MemoryEntry as MemoryEntry
     from transom.runs import Approval as Approval
     from transom.runs import ApprovalRequest as ApprovalRequest
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
-    from transom.runs.prices import Prices as Prices
     from transom.tools import ToolDefinition as ToolDefinition
     from transom.tools import ToolLimits as ToolLimits
     from transom.tools import ToolReturn as ToolReturn
@@ -60,7 +60,7 @@ _WHERE = {
         *("ToolCall", "ToolResult"),
     ),
     "transom.memory": ("MemoryEntry",),
-    "transom.runs.prices": ("Prices",),
+    "transom.llm.prices": ("Prices",),
     "transom.context": ("Mark",),
     "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),

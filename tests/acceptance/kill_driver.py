@@ -22,9 +22,9 @@ from tests.forked import attempt, records
 from transom.canonical import digest
 from transom.checklist.rules import load_knowledge
 from transom.cli.checking import answer_of
+from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
-from transom.cli.told import Options
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
 from transom.runs.checkpoints import FOR_PEOPLE
 from transom.store import SqliteStore

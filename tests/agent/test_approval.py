@@ -151,7 +151,7 @@ async def test_an_answer_counts_for_what_was_asked_and_for_nothing_else(tmp_path
             ApprovalRequest.model_validate({**request.model_dump(), field: value})
     with pytest.raises(ValueError, match="at least 1 character"):
         request.approve("")
-    with pytest.raises(InputError, match="no call of this run waits for that answer"):
+    with pytest.raises(InputError, match="waits for no answer"):
         await other.decide(request.approve("ann"))
     await mail.decide(request.approve("ann"))
     await mail.decide(request.approve("bob"))

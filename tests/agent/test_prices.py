@@ -13,9 +13,9 @@ from transom.config import Settings
 from transom.errors import InputError
 from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
 from transom.llm.hosted.openai import latest
+from transom.llm.prices import Prices, Spending
 from transom.runs.conversation import ConversationKey, Spent
 from transom.runs.journal import RunState
-from transom.runs.prices import Prices, Spending
 
 MINE = """\
 schema: transom.prices/1

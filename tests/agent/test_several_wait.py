@@ -126,7 +126,9 @@ def test_all_that_wait_are_shown_whole_and_each_by_itself(here: Path, capsys: py
     assert main(["runs", "show", error.run_id, "--format", "json"]) == 0
     one, two = json.loads(capsys.readouterr().out)["waiting"]
     assert (one["tool"], two["arguments"]) == ("wire", '{"at":"rent"}')
-    assert f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve | refuse\n" in text
+    assert (
+        f"answer with: transom answer {error.run_id} --question {two['fingerprint'][:8]} approve, or refuse\n" in text
+    )
     answered = ["answer", error.run_id, "approve", "--question", two["fingerprint"], "--format", "json"]
     done = subprocess.run([sys.executable, "-m", "transom", *answered], capture_output=True, check=True)
     assert json.loads(done.stdout)["call"] == {name: two[name] for name in ("tool", "arguments", "fingerprint")}

@@ -20,6 +20,7 @@ from transom import __version__
 from transom.cli import main
 from transom.cli import runs as runs_module
 from transom.cli.app import build_app
+from transom.cli.tree import TREE, load
 
 SLOW = {"langgraph", "sqlalchemy", "numpy", "pydantic_settings", "opentelemetry", "anthropic", "openai", "ollama"}
 UNNEEDED = {"rich", "sqlite3", "yaml", "rapidfuzz", "stamina", "asyncio.base_events", "pydantic"}
@@ -49,10 +50,14 @@ def test_help_is_cheap(tmp_path: Path) -> None:
     assert "Usage: transom" in done.stdout
 
 
-def commands(node: Any, path: str = "transom") -> dict[str, Any]:
+def commands(node: Any, path: str) -> dict[str, Any]:
     if not hasattr(node, "commands"):
         return {path: node}
     return {name: one for key, sub in node.commands.items() for name, one in commands(sub, f"{path} {key}").items()}
+
+
+def all_commands() -> dict[str, Any]:
+    return {path: one for name in TREE for path, one in commands(load(name), f"transom {name}").items()}
 
 
 COMMON = {"--format", "--workspace", "--quiet", "-q", "--verbose", "-v"}
@@ -60,7 +65,7 @@ OF_THE_MODEL = {"--model", "--base-url", "--max-cost"}
 
 
 def test_every_command_has_help_an_example_and_the_common_options() -> None:
-    found = commands(build_app())
+    found = all_commands()
     assert {"transom runs list", "transom resume", "transom window show", "transom doctor"} <= set(found)
     for path, one in found.items():
         assert one.help, path
@@ -75,7 +80,8 @@ def test_every_command_has_help_an_example_and_the_common_options() -> None:
 def test_summaries_fit_the_lists_of_a_terminal_of_eighty_columns() -> None:
     def groups(node: Any) -> Iterator[Any]:
         yield node
-        for one in node.commands.values():
+        for name, stub in node.commands.items():
+            one = load(name) if node.name is None else stub
             yield from groups(one) if hasattr(one, "commands") else ()
 
     for group in groups(build_app()):
@@ -105,6 +111,8 @@ USAGE = {
     "runs rm": "transom: transom runs has no command 'rm'; did you mean clean? see: transom runs --help",
     "runs lst": "transom: transom runs has no command 'lst'; did you mean list? see: transom runs --help",
     "runs list --fromat json": "transom: no option --fromat; did you mean --format? see: transom runs list --help",
+    "runs frob": "transom: transom runs has no command 'frob'; see: transom runs --help",
+    "--model rules runs list": "transom: --model stands behind the command; see: transom --help",
     "runs list --xyzzy": "transom: no option --xyzzy; did you mean --",
     "runs list -z": "transom: no option -z; did you mean --",
     "--versoin": "transom: no option --versoin; did you mean --version? see: transom --help",
@@ -178,7 +186,7 @@ def test_something_unforeseen_is_one_line_and_a_log(
     def broken(store: object) -> None:
         raise ZeroDivisionError("two\nlines, key sk-abcdefghijklmnopqrstuvwxyz")
 
-    monkeypatch.setattr(runs_module, "all_runs", broken)
+    monkeypatch.setattr(runs_module, "all_views", broken)
     assert main(["runs", "list"]) == 2
     line = one_line(capsys.readouterr().err)
     assert line.startswith("transom: ZeroDivisionError: two lines")
@@ -234,12 +242,15 @@ def test_the_verdict_is_the_exit_code_whatever_becomes_of_the_streams(tmp_path: 
 
 SLEEPY = """
     import asyncio, sys
-    import transom.cli.app as app
-    from transom.cli.command import command, group
+    from transom.cli import app, tree
+    from transom.cli.command import command
     from transom.cli.session import Session
+    from transom.cli.tree import group
     from transom.llm import Chain, ScriptedProvider
 
-    sleepy = group("sleepy", "A product for this test.")
+    tree.TREE["sleepy"] = ("sleepy", "A product for this test.")
+    sys.modules["transom.cli.sleepy"] = sys.modules["__main__"]
+    sleepy = group("sleepy")
 
     @command(sleepy, "run", example="transom sleepy run")
     async def run(session: Session) -> int:
@@ -258,7 +269,6 @@ SLEEPY = """
         await asyncio.sleep(60)
         return 0
 
-    app._products = lambda: [sleepy]
     sys.exit(app.main())
 """
 

@@ -18,10 +18,9 @@ from tests.telemetry.test_otlp import finish, sent
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.rules.knowledge import SHIPPED
 from transom.checklist.spec.views import VIEWS
-from transom.cli.options import manner_of
+from transom.cli.options import Options, manner_of
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
-from transom.cli.told import Options
 from transom.config import known_keys
 from transom.context import SHARES, WindowBudget
 from transom.errors import SandboxUnavailable

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-import transom.sandbox
-import transom.store
 from transom import __version__
+from transom.cli import doctor as doctor_module
 from transom.cli import main
 from transom.sandbox import Level, Probe, probe
 
@@ -48,8 +47,8 @@ def test_what_it_finds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_network_file_system_is_named(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transom.store, "is_network", lambda path: True)
-    monkeypatch.setattr(transom.store, "filesystem_of", lambda path: "nfs4")
+    monkeypatch.setattr(doctor_module, "is_network", lambda path: True)
+    monkeypatch.setattr(doctor_module, "filesystem_of", lambda path: "nfs4")
     (here / ".transom").mkdir()
     found = doctor(capsys)["workspace"]
     assert (found["network"], found["filesystem"], "state_dir" in found["note"]) == (True, "nfs4", True)
@@ -58,10 +57,10 @@ def test_a_network_file_system_is_named(
 def test_no_sandbox_is_the_answer_no(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transom.sandbox, "probe", lambda: Probe(Level.NONE, ((Level.L1, "no seccomp here"),)))
+    monkeypatch.setattr(doctor_module, "probe", lambda: Probe(Level.NONE, ((Level.L1, "no seccomp here"),)))
     assert main(["doctor"]) == 1
     assert "L1 no seccomp here" in capsys.readouterr().out
-    monkeypatch.setattr(transom.sandbox, "probe", lambda: Probe(Level.L2, ((Level.L3, "no bubblewrap"),)))
+    monkeypatch.setattr(doctor_module, "probe", lambda: Probe(Level.L2, ((Level.L3, "no bubblewrap"),)))
     assert main(["doctor"]) == 0
     monkeypatch.setenv("TRANSOM_SANDBOX__LEVEL", "L3")
     assert main(["doctor"]) == 1

@@ -16,7 +16,7 @@ import pytest
 from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.cli.trying import brief
+from transom.cli.doctor import brief
 from transom.config import OpenAISettings
 from transom.llm import Text, ToolCall
 

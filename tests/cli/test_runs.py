@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -158,7 +161,9 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     assert main(["runs", "show", run]) == 0
     text = capsys.readouterr().out
     assert "status   paused: both " in text
-    assert f"answer with: transom answer {run} --question one keep | redo" in text
+    assert f"answer with: transom answer {run} --question one keep, or redo" in text
+    assert main(shlex.split(re.findall("answer with: transom (.*)", text)[0])) == 2, "pasted it decides nothing"
+    assert "unexpected extra argument" in capsys.readouterr().err
     assert main(["answer", run]) == 2
     assert "no answer is given; see: transom waiting" in capsys.readouterr().err
     if kept:
@@ -173,6 +178,24 @@ def test_answering_a_paused_run(choice: str, kept: bool, here: Path, capsys: pyt
     assert (one.value == "by hand") is kept
     assert main(["answer", run, choice]) == 2
     assert f"{run}: this run waits for no answer; see: transom runs show {run}" in capsys.readouterr().err
+
+
+def test_on_a_terminal_what_waits_is_asked_until_the_input_ends(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    both_changed(here)
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    assert main(["answer"]) == 0
+    assert "1: keep" in capsys.readouterr().out
+    assert len(shown(capsys, "waiting")["questions"]) == 1, "it is left open"
+    monkeypatch.setattr(sys, "stdin", Terminal("perhaps\n2\n"))
+    assert main(["answer"]) == 0
+    assert "redo one; " in capsys.readouterr().out
+    assert shown(capsys, "waiting")["questions"] == []
 
 
 def test_several_choices_are_answered_by_name(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

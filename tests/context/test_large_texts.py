@@ -56,7 +56,7 @@ def test_lines_are_weighed_without_more_than_two_facts_of_each(monkeypatch: pyte
         return number(match, whole)
 
     monkeypatch.setattr(facts, "_number", watched)
-    extract("7 " * 900 + "\n" + "8 " * 900, 500, PLAIN)
+    extract("7 " * 900 + "\n" + "8 " * 900, 5_000, PLAIN)  # room for whole lines
     assert read == ["7", "7", "8", "8"]
 
 

@@ -145,7 +145,7 @@ def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) 
     told = terminal.run("playbook", "import", "notes.jsonl", "all.json", code=1)
     assert "notes.jsonl:2: " in told
     assert "1 insight added, 2 known" in told
-    assert "cannot be read" in terminal.run("playbook", "import", "missing.json", code=2)
+    assert "no such file" in terminal.run("playbook", "import", "missing.json", code=2)
 
 
 def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:

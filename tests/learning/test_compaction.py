@@ -34,11 +34,11 @@ def test_trials_fold_into_exact_figures_and_errors_stay() -> None:
 def test_the_largest_may_be_the_best_and_errors_may_go() -> None:
     manager = CompactionManager(4, 1, keep_errors=False, maximise=True)
     manager.add_error_event("gone")
-    manager.add_event("kept", preserve=True)
+    manager.add_milestone("kept")
     for n in range(3):
         manager.add_trial_event(n, True, 10.0 * n, duration=1.5)
     assert manager.get_context_string().splitlines() == [
-        "Trials 0-1 (2): Best=10, Avg=5, Failures=0", "kept", "Trial 2 complete, objective 20, seconds 1.5",
+        "Trials 0-1 (2): Best=10, Avg=5, Failures=0", "MILESTONE: kept", "Trial 2 complete, objective 20, seconds 1.5",
     ]  # fmt: skip
     with pytest.raises(InputError, match="keep_recent is 9"):
         CompactionManager(5, 9)

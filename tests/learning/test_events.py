@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.fuzzing import examples
 from transom.errors import InputError
-from transom.learning import Curator, InsightCategory, Outcome, Playbook, import_json
+from transom.learning import Curator, InsightCategory, Playbook, Source, import_json
 
 _WORDS = st.sampled_from(["mesh", "shell", "solver", "tolerance", "contact", "mirror", "pivot", "never", "1e-8", "7"])
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=6).map(" ".join)
@@ -48,7 +48,7 @@ class Course(RuleBasedStateMachine):
 
     @rule(picks=st.lists(_PICKS, max_size=4), run=st.integers(0, 2), good=st.booleans())
     def outcome(self, picks: list[int], run: int, good: bool) -> None:
-        self.counted += len(self.book.record(Outcome(good, f"run-{run}"), [self.pick(pick) for pick in picks]))
+        self.counted += len(self.book.record([self.pick(pick) for pick in picks], good, Source(f"run-{run}")))
 
     @rule(one=_PICKS, other=_PICKS)
     def merge(self, one: int, other: int) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError
-from transom.learning import InsightCategory, Outcome, Playbook, Source, Wish
+from transom.learning import InsightCategory, Playbook, Source, Wish
 
 STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
 SHELLS = "Use shell elements for thin walls"
@@ -172,10 +172,10 @@ def test_what_was_condemned_is_not_learned_again(book: Playbook) -> None:
 
 def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> None:
     cited, other = book.add_insight(STR, SHELLS).id, book.add_insight(STR, "TPE suits ten variables").id
-    outcome = Outcome(True, "run-1", "build", 1, source=Source(by="gate"))
-    assert book.record(outcome, [cited, cited, "str-00099"]) == [cited]
-    assert book.record(outcome, [cited]) == []
-    assert book.record(Outcome(False, "run-1", "build", 2), [cited]) == [cited]
+    gate = Source("run-1", "build", by="gate")
+    assert book.record([cited, cited, "str-00099"], True, gate) == [cited]
+    assert book.record([cited], True, gate) == []
+    assert book.record([cited], False, gate, attempt=2) == [cited]
     counts = [(one.helpful_count, one.harmful_count) for one in (book.require(cited), book.require(other))]
     assert counts == [(1, 1), (0, 0)]
     source = {"run": "run-1", "stage": "build", "by": "gate"}
@@ -184,13 +184,13 @@ def test_one_outcome_counts_once_and_only_for_what_was_cited(book: Playbook) -> 
 
 def test_a_failure_of_another_kind_says_nothing_of_a_mistake(book: Playbook) -> None:
     mistake = book.add_insight(MIS, TOLERANCE, tags=["convergence"]).id
-    assert book.record(Outcome(False, "r", "1", kinds=frozenset({"mesh"})), [mistake]) == []
-    assert book.record(Outcome(False, "r", "overturned"), [mistake]) == [], "of what kind it was is not known"
+    assert book.record([mistake], False, Source("r", "1"), kinds={"mesh"}) == []
+    assert book.record([mistake], False, Source("r", "overturned")) == [], "of what kind it was is not known"
     wrong = book.add_insight(MIS, "Never read the footer line", tags=["parser"]).id
-    assert book.record(Outcome(False, "r", "overturned", followed=True), [wrong]) == [wrong]
+    assert book.record([wrong], False, Source("r", "overturned"), followed=True) == [wrong]
     assert book.require(wrong).net_score == -1, "who relied on it came to a wrong verdict"
-    assert book.record(Outcome(False, "r", "2", kinds=frozenset({"convergence"})), [mistake]) == [mistake]
-    assert book.record(Outcome(True, "r", "3"), [mistake]) == [mistake]
+    assert book.record([mistake], False, Source("r", "2"), kinds={"convergence"}) == [mistake]
+    assert book.record([mistake], True, Source("r", "3")) == [mistake]
     assert book.record_outcome(mistake, True, followed=False)
     stands = book.require(mistake)
     assert (stands.for_count, stands.against_count) == (2, 1)

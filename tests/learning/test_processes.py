@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from transom.learning import InsightCategory, Outcome, Playbook
+from transom.learning import InsightCategory, Playbook, Source
 
 WRITERS, EVENTS, KILLS = 4, 250, 20
 
@@ -46,8 +46,8 @@ def test_four_writers_lose_nothing_while_two_others_read(tmp_path: Path) -> None
         pick = random.Random(number)
         with Playbook(path) as book:
             for n in range(EVENTS):
-                outcome = Outcome(pick.random() < 0.7, f"run-{number}", str(n))
-                assert book.record(outcome, [pick.choice(ids)])
+                good, source = pick.random() < 0.7, Source(f"run-{number}", str(n))
+                assert book.record([pick.choice(ids)], good, source)
                 if n % 50 == 0:
                     book.add_insight(InsightCategory.TOOL, f"tool {number} helps with case {n} of those")
 
@@ -83,7 +83,7 @@ def test_what_was_acknowledged_survives_kills(tmp_path: Path) -> None:
         def write(attempt: int = attempt, out: int = theirs) -> None:
             with Playbook(path) as book:
                 for n in range(sys.maxsize):
-                    assert book.record(Outcome(True, f"life-{attempt}", str(n)), [key])
+                    assert book.record([key], True, Source(f"life-{attempt}", str(n)))
                     os.write(out, b".")
 
         child = start(write)
@@ -114,7 +114,7 @@ def test_an_outcome_counts_once_whichever_process_tells_it(tmp_path: Path) -> No
     def tell() -> None:
         with Playbook(path) as book:
             for n in range(30):
-                book.record(Outcome(True, "run", str(n)), [key])
+                book.record([key], True, Source("run", str(n)))
 
     children = [start(tell) for _ in range(3)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]

@@ -23,7 +23,7 @@ def session() -> SessionState:
     for n in range(7):
         session.add_error(f"no convergence in {n}", error_type="solver")
     session.use_items(*(f"str-{n:05}" for n in range(20)))
-    session.set_isolated_data("last_f06_content", "F06 " * 1000)
+    session.isolated.last_f06_content = "F06 " * 1000
     session.add_trial({"number": 1, "value": 2.5})
     return session
 
@@ -49,10 +49,8 @@ def test_a_window_shows_the_exposed_part_within_its_bounds(session: SessionState
 def test_isolated_data_is_read_by_name(session: SessionState) -> None:
     assert session.load_isolated_data("last_f06_content").startswith("F06")
     assert session.load_isolated_data("nothing_here") is None
-    session.set_isolated_data("my_own", {"a": 1})
-    assert session.load_isolated_data("my_own") == {"a": 1}
     with pytest.raises(ValidationError):
-        session.set_isolated_data("full_trial_history", "no list")
+        session.isolated.full_trial_history = "no list"  # type: ignore[assignment]  # as a program might
     with pytest.raises(ValidationError):
         session.exposed.task_type = "no such task"  # type: ignore[assignment]  # as a program might
 

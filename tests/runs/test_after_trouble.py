@@ -12,7 +12,7 @@ import pytest
 from tests.runs.helpers import FIRST, Desk, ask, desk, echo
 from transom.errors import EgressError, NeedsModel, NotUnderstood, Paused, ProviderError
 from transom.llm import Block, Chain, Request, ScriptedProvider, Window
-from transom.runs import Artifact, Run, Stage, Workspace, adopt, export, retract, text_file
+from transom.runs import Artifact, Run, Stage, Workspace, text_file
 from transom.store import SqliteStore
 
 Walk = Callable[[Run], Awaitable[Artifact[str]]]
@@ -219,34 +219,3 @@ async def test_egress_is_guarded_for_every_provider_of_a_chain() -> None:
     with pytest.raises(EgressError, match="far"):
         await Chain((near, far)).answer(request)
     assert far.requests == []
-
-
-async def test_copies_edits_and_twins(tmp_path: Path) -> None:
-    target, artifact = tmp_path / "out" / "a.md", tmp_path / "a.md"
-    said: list[str] = []
-    async with SqliteStore.open(tmp_path / "s.db") as store:
-        artifact.write_text("ours")
-        await export(store, target, b"ours", artifact=artifact)
-        assert not adopt(store, target, artifact)
-        target.write_text("mine")
-        retract(store, target)
-        assert target.exists(), "a person's version is not ours to remove"
-        assert adopt(store, target, artifact)
-        assert artifact.read_text() == "mine"
-
-        await export(store, target, b"mine", artifact=artifact)
-        target.write_text("copy edited")
-        artifact.write_text("run edited")
-        assert adopt(store, target, artifact)
-        assert (tmp_path / "a.md.kept-1").read_text() == "run edited"
-
-        target.write_text("edited once more")
-        await export(store, target, b"new", artifact=artifact, progress=said.append)
-        assert said == ["a.md was changed by hand; that version is kept as a.md.kept-1"]
-        foreign = tmp_path / "out" / "b.md"
-        foreign.write_text("hers")
-        await export(store, foreign, b"ours", progress=said.append)
-        assert "not ours" in said[1]
-        assert foreign.with_name("b.md.kept-1").read_text() == "hers"
-        retract(store, foreign)
-        assert not foreign.exists()

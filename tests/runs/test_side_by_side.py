@@ -135,7 +135,7 @@ async def test_two_stages_that_wait_are_answered_one_by_one(tmp_path: Path) -> N
     provider = ScriptedProvider(echo)
     await both_wait(tmp_path, provider)
     async with opened(tmp_path, provider) as run:
-        with pytest.raises(InputError, match=r"several stages wait: a, b; name one with --question"):
+        with pytest.raises(InputError, match=r"2 answers are waited for: --question a: .*; --question b: "):
             await run.decide("keep")
         with pytest.raises(InputError, match=r"question c of run .* waits for no answer"):
             await run.decide("keep", "c")

@@ -23,7 +23,7 @@ def test_the_session_is_empty_until_one_is_saved_and_shows_no_isolated_data(clie
     state.exposed.task_type = TaskType.DEBUG_ERROR
     state.add_error("did not converge", "solver")
     state.add_trial({"trial": 1, "secret": "kept apart"})
-    state.set_isolated_data("last_f06_content", "kept apart")
+    state.isolated.last_f06_content = "kept apart"
     state.save(tmp_path / SESSION)
     told = client.get(f"{BASE}/session")
     assert told.json() == {"session_id": "bracket", **state.exposed.model_dump(mode="json")}

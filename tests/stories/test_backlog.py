@@ -248,6 +248,7 @@ def test_statuses_placeholders_and_criteria_that_say_something() -> None:
         (7, "TBD"),
     )
     assert not placeholders("Build a TODO list\nSearch for TODO: comments\n[x] done\n")
+    assert is_testable("count([]) is 0")
     assert is_testable("add(2, 2) is exactly four") and is_testable("Given a log When I ask Then it is 0")
     assert not is_testable("Criteria 1") and not is_testable("works") and not is_testable("[Add acceptance criteria]")
 

@@ -57,6 +57,9 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Pat
     assert main(["story", "status", "--project", "project", "--epic", "epic-1"]) == 0
     assert capsys.readouterr().out.split("\n")[0].split()[:2] == ["story-1", "done"]
     assert main(["resume", told["run_id"]]) == 0
+    capsys.readouterr()
+    assert main([*RUN, "--dry-run", "--story", "story-1"]) == 0
+    assert "it is done" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -67,7 +70,7 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Pat
         (
             ["story", "run", "--project", "project/till", "--epic", "epic-1"],
             SETTINGS,
-            "not the top of a git repository",
+            "not the top of its git repository; name ",
         ),
         ([*RUN[:-1], "epic-9"], SETTINGS, "there are docs/epics/epic-1/stories.yaml"),
         ([*RUN, "--story", "x"], SETTINGS, "there are story-1, story-2, story-3"),
@@ -94,7 +97,8 @@ def test_what_cannot_be_run_is_one_clear_line(
 def test_rules_wait_for_a_model_at_dev(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(project.parent, "transom.yaml", "stories:\n  tests: ['{python}', run_tests.py, '{junit}']\n")
     assert main([*RUN, "--story", "story-1", "--unsafe-no-sandbox"]) == 3
-    assert "rules write no code" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "rules write no code" in out and "go on with: transom resume " in out
 
 
 def test_status_shows_drift_and_settles_it_on_request(tmp_path: Path, capsys: Any) -> None:

@@ -98,7 +98,7 @@ def test_a_dry_run_calls_nobody_and_lists_the_stories_in_their_order(tmp_path: P
         .replace("description: As a customer", "dependencies: [story-3]\n    description: As a customer")
     )
     write(project, STORY, text)
-    result = plan(project, "epic-1", None, StorySettings(REPLAY, OPENLY))
+    result = asyncio.run(plan(project, "epic-1", None, StorySettings(REPLAY, OPENLY)))
     assert (result.dry_run, result.exit_code) == (True, 0)
     assert [(one.id, one.status, one.reason) for one in result.stories] == [
         ("story-1", "planned", f"{STORY}:6: 2 acceptance criteria, 0 tasks"),

@@ -8,9 +8,10 @@ import pytest
 
 from tests.stories.projects import EXAMPLE, TESTS, git, make_project, write
 from transom.errors import InputError
+from transom.formats.test_files import is_test_file
 from transom.formats.yaml_files import load_yaml
 from transom.stories.decisions import read_reply
-from transom.stories.evidence import Evidence, Rules, is_test_file, judge, weakened
+from transom.stories.evidence import Evidence, Rules, judge, weakened
 from transom.stories.git import Git
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story

@@ -12,7 +12,8 @@ from typing import Any
 from transom.studies.failures import Diagnosis, Evidence, Taxonomy, diagnosis, load_taxonomy
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import Solved
-from transom.studies.study import JobLimits, Number, Study, load_study
+from transom.studies.study import JobLimits, Number, Study
+from transom.studies.study_file import load_study
 
 TAXONOMY = load_taxonomy()
 

@@ -17,10 +17,10 @@ from tests.studies.helpers import runner, write_study
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.guide import Guide
 from transom.studies.report import report_text
-from transom.studies.result import InsightCounts, result_of
+from transom.studies.result import End, result_of
 from transom.studies.rules import CERTAIN, Condition, Features, Row, Rule, learn, wilson
 from transom.studies.runner import StudyRunner
-from transom.studies.study import load_study
+from transom.studies.study_file import load_study
 from transom.studies.trials import counts, ranked, violations
 from transom.studies.verify import Verification, verify
 
@@ -87,11 +87,11 @@ def conclude(one: StudyRunner) -> Verification:
 def test_the_second_study_does_not_repeat_the_mistakes_of_the_first(tmp_path: Path) -> None:
     first = made(tmp_path, "first")
     conclude(first)
-    assert counts(first.trials())["pruned"] == 0
+    assert counts(first.trials()).pruned == 0
     second = made(tmp_path, "second", length=120)
     conclude(second)
     trials = second.trials()
-    assert counts(trials)["failed"] < counts(first.trials())["failed"] / 2
+    assert counts(trials).failed < counts(first.trials()).failed / 2
     rejected = [trial for trial in trials if trial.kind == "rejected"]
     audited = [trial for trial in trials if trial.audit]
     assert rejected and all(trial.params["hole"] / trial.params["width"] > 0.4 for trial in rejected)  # type: ignore[operator]  # both are numbers
@@ -149,14 +149,15 @@ def test_no_outcome_is_lost_with_four_writers_and_none_counts_twice(tmp_path: Pa
         child = os.fork()
         if not child:
             for number in range(100):
-                Advice(tmp_path).outcome("str-00001", helpful=True, source=f"{name}/{number}")
+                Advice(tmp_path).outcome("str-00001", helpful=True, study=name, trial=number)
             os._exit(0)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
     with store.path.open("a") as file:
-        file.write('{"event": "outcome", "id": "str-0')  # cut short, as by a kill
-    store.outcome("str-00001", helpful=True, source="a/5")
-    store.outcome("str-00001", helpful=False, source="e/1")
+        file.write('{"event": "add", "id": "str-0')  # cut short, as by a kill
+    store.outcome("str-00001", helpful=True, study="a", trial=5)
+    store.outcome("str-00001", helpful=False, study="e", trial=1)
+    store.keep("s", "e", [])
     (one,) = store.insights("s")
     assert (one.helpful, one.harmful, one.content) == (400, 1, "the design again")
     assert all(json.loads(line) for line in store.path.read_text().splitlines())
@@ -175,7 +176,7 @@ def test_requirements_are_kept_without_a_solve(tmp_path: Path) -> None:
     one = made(tmp_path, "strict", 10, more="require: ['hole <= 4']\n")
     trials = one.run()
     assert all(float(trial.params["hole"]) <= 4 for trial in trials if trial.kind != "rejected")
-    assert counts(trials)["complete"] == 10 and counts(trials)["pruned"] > 0
+    assert counts(trials).complete == 10 and counts(trials).pruned > 0
     assert Guide(one.study, one.guide.advice).rules == []
 
 
@@ -192,10 +193,10 @@ def test_a_design_that_finer_settings_refute_is_no_best_and_one_that_drifts_is_n
     one = made(tmp_path, "plate", more="verify: {settings: {mesh: 0}, tolerance: 0.05}\n")  # the stress rises by 10 %
     trials = one.run()
     found = verify(one.study, one.solver, one.folder / "verified", trials)
-    result = result_of(one.study, trials, found, InsightCounts(), "plate")
+    result = result_of(one.study, trials, End(verification=found), "plate")
     assert result.best and result.best.verified is False
     assert [each.number for each in result.drifting] == [result.best.number]
     assert "stress differs by 10.0%" in report_text(one.study, result, [], trials)
     refuted = found.tried[0].model_copy(update={"verdict": "exploits", "number": ranked(one.study, trials)[0].number})
-    result = result_of(one.study, trials, Verification(asked=True, tried=(refuted,)), InsightCounts(), "plate")
+    result = result_of(one.study, trials, End(verification=Verification(asked=True, tried=(refuted,))), "plate")
     assert result.best and result.best.number != refuted.number

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Container
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pytest
 from optuna.storages import InMemoryStorage
 
 from tests.studies.helpers import TAXONOMY, runner, worker_command, write_command_study, write_study
-from tests.studies.test_solver import marked, wait_for
+from tests.studies.test_solver import BRACKET, marked, wait_for
 from transom.errors import InputError
 from transom.studies.failures import Diagnosis, Evidence, diagnosis
 from transom.studies.runner import StudyStopped
@@ -34,13 +35,13 @@ def test_a_study_ends_at_its_budget_and_goes_on_with_a_larger_one(tmp_path: Path
     lines: list[str] = []
     first = runner(tmp_path, write_study(tmp_path, trials=8), progress=lines.append)
     trials = first.run()
-    assert counts(trials)["total"] == 8 == len(lines)
+    assert counts(trials).total == 8 == len(lines)
     assert "left" in lines[-1]
     assert set(failures(trials)) <= {"geometry_error"}
     again = runner(tmp_path, write_study(tmp_path, trials=8))
     assert again.run() == trials
     more = again.run(12)
-    assert (counts(more)["total"], more[:8]) == (12, trials)
+    assert (counts(more).total, more[:8]) == (12, trials)
     assert len({tuple(trial.params.items()) for trial in more}) == 12  # a resumed sampler repeats nothing
     best = ranked(again.study, more)[0]
     assert best.feasible and best.outputs["stress"] <= 100
@@ -116,7 +117,7 @@ def test_a_full_disk_stops_the_study_which_stays_resumable(tmp_path: Path) -> No
         made.run()
     trials = runner(tmp_path, path).run()
     assert [trial.number for trial in trials] == [0, 1, 2, 3]
-    assert counts(trials)["total"] == 4
+    assert counts(trials).total == 4
 
 
 def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
@@ -125,14 +126,14 @@ def test_a_journal_that_a_full_disk_cut_short_goes_on(tmp_path: Path) -> None:
     with (tmp_path / "studies/plate/trials.journal").open("a") as journal:
         journal.write('{"op_code":4,"worker_id":"a-1","stu')
     after = runner(tmp_path, path).run(5)
-    assert (after[:3], counts(after)["total"]) == (before, 5)
+    assert (after[:3], counts(after).total) == (before, 5)
 
 
 def test_a_hook_that_fails_loses_no_trial(tmp_path: Path) -> None:
     more = "hooks: {post_solve: [error_tracker, 'tests.studies.test_runner:bad_hook'], pre_solve: [error_tracker]}\n"
     lines: list[str] = []
     trials = runner(tmp_path, write_study(tmp_path, trials=10, more=more), progress=lines.append).run()
-    assert counts(trials)["total"] == 10
+    assert counts(trials).total == 10
     assert (
         sum("hook tests.studies.test_runner:bad_hook failed at post_solve: ValueError" in line for line in lines) == 10
     )
@@ -232,6 +233,39 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
     finished(tmp_path, path, 10)
 
 
+@pytest.mark.slow
+def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Callable[[str], str]) -> None:
+    need_tool("ccx")
+    pick = random.Random(0)
+    path = tmp_path / "bracket.yaml"
+    text = BRACKET.replace("MODE", "never")
+    path.write_text(text + "sampler: {kind: random, seed: 1}\nbudget: {trials: 8, workers: 2}\n")
+    for _ in range(3):
+        workers = run_workers(tmp_path, path, 2)
+        wait_for(lambda: len(marked(tmp_path)) > 1, 60)
+        for _ in range(3):
+            for pid in marked(tmp_path)[:1]:
+                with suppress(psutil.NoSuchProcess):
+                    psutil.Process(pid).kill()
+            time.sleep(pick.uniform(0.2, 0.6))
+        for worker in workers:
+            worker.send_signal(signal.SIGKILL)
+            worker.wait()
+        wait_for(lambda: not marked(tmp_path))
+    (last,) = run_workers(tmp_path, path, 1)
+    assert last.wait(300) == 0
+    made = runner(tmp_path, path)
+    trials = made.trials()
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (8, {"ccx"})
+    for trial in trials:
+        if trial.kind != "lost":  # each ended as it does where nobody kills
+            folder = tmp_path / "again" / str(trial.number)
+            folder.mkdir(parents=True)
+            again = made.solver.solve(folder, made.study.values(trial.params), made.study.limits)
+            assert (again.diagnosis.failure, dict(again.outputs)) == (trial.failure, trial.outputs)
+
+
 class Late(InMemoryStorage):
     """Tells of running trials as they were a moment ago: `meanwhile` happens between the look and the answer."""
 
@@ -290,7 +324,7 @@ def test_a_design_that_was_solved_before_is_not_solved_again(tmp_path: Path) -> 
     made = runner(tmp_path, path, progress=lines.append)
     trials = made.run()
     again = [trial for trial in trials if trial.same_as is not None]
-    assert again and counts(trials)["total"] == 12
+    assert again and counts(trials).total == 12
     for trial in again:
         first = trials[trial.same_as or 0]
         assert (trial.params, trial.kind, trial.values) == (first.params, first.kind, first.values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,8 @@ from tests.studies.helpers import runner, write_study
 from transom.errors import InputError
 from transom.studies.expression import Formula, fill
 from transom.studies.job_files import extract
-from transom.studies.study import Extractor, Study, load_study
+from transom.studies.study import Extractor, Study
+from transom.studies.study_file import load_study
 
 STUDY = """study: plate
 variables:
@@ -57,10 +59,9 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("low: 10, high: 40", "low: 50, high: 40", r"study.yaml:3: .*bounds contradict.*low 50 is above high 40"),
-        ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*logarithmic"),
+        ("low: 10, high: 40", "low: 0, high: 40, log: true", r":3: .*`low > 0` must hold"),
         ("mass: {file: out.json, json: /mass}", "mass: {file: a, regex: 'm ('}", r":17: .*is no regular expression"),
-        ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*its step must be a whole number, not 0.5"),
-        ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt is no UTF-8 text"),
+        ("high: 40,", "high: 40, integer: true, step: 0.5,", r":3: .*low, high and step must be whole numbers"),
         ("low: 10, high: 40", "low: 10", r":3: .*needs low and high, or choices"),
         ("high: 40", "hihg: 40", r"did you mean high\?"),
         (
@@ -83,14 +84,29 @@ def test_a_study_is_read(tmp_path: Path) -> None:
         ("command: [sh,", "use: bracket\n  command: [sh,", "needs either use: NAME or command"),
         ("1.5 GB", "1.5 apples", r":20: limits.memory: could not interpret byte unit"),
         ("mass: {file: out.json, json: /mass}", "mass: {file: out.json}", "needs one of json, regex"),
-        ("budget:", "failures: [own.yaml]\nbudget:", r":19: there is no file own.yaml"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in STUDY
-    (tmp_path / "latin.txt").write_bytes(b"Gr\xf6\xdfe {{width}}")
     with pytest.raises(InputError, match=message):
         read(tmp_path, STUDY.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("command: [sh,", "templates: {a: latin.txt}\n  command: [sh,", r"latin.txt:1: is not UTF-8"),
+        ("command: [sh,", "templates: {a: none.txt}\n  command: [sh,", r"none.txt: no such file"),
+        ("budget:", "failures: [own.yaml]\nbudget:", r"own.yaml: no such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_before_anything_is_solved(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    (tmp_path / "latin.txt").write_bytes(b"Gr\xf6\xdfe {{width}}")
+    (tmp_path / "study.yaml").write_text(STUDY.replace(old, new))
+    with pytest.raises(InputError, match=message):
+        runner(tmp_path, tmp_path / "study.yaml")
 
 
 def test_formulas_and_templates() -> None:
@@ -123,6 +139,26 @@ def test_an_output_that_a_plug_in_does_not_give_is_named(tmp_path: Path) -> None
 def test_a_number_of_fortran_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("mass = 1.5d+03\n")
     assert extract(Extractor(file="a", regex=r"mass = (\S+)"), tmp_path) == 1500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "what", "number"),
+    [
+        # What MYSTRAN's F06 says of the same two runs: a plate held at one end, and its modes.
+        ("plate.op2", "displacement", 6.26184e-2),
+        ("plate.op2", "mises", 21.3609),
+        ("plate.op2", "mass", None),
+        ("modes.op2", "frequency", 3835.201),
+        ("none.op2", "mises", None),
+    ],
+)
+def test_an_op2_file_is_read(
+    file: str, what: Literal["displacement", "mises", "mass", "frequency"], number: float | None
+) -> None:
+    pytest.importorskip("pyNastran")
+    found = extract(Extractor(file=file, nastran=what), Path(__file__).with_name("data"))
+    assert found == (None if number is None else pytest.approx(number, rel=1e-5))
 
 
 def test_a_study_that_is_mended_before_its_first_result_begins_anew(tmp_path: Path) -> None:

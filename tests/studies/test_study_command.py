@@ -23,7 +23,7 @@ from transom.studies.pipeline import conclude, kept_study, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
 from transom.studies.runner import StudyRunner
-from transom.studies.study import load_study
+from transom.studies.study_file import load_study
 from transom.studies.verify import verify
 
 
@@ -136,7 +136,7 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     runner = StudyRunner(study, tmp_path / "studies")
     trials = runner.run()
     verification = verify(study, runner.solver, tmp_path / "verified", trials)
-    result = result_of(study, trials, verification, conclude(runner, trials, verification), runner.solver.by)
+    result = result_of(study, trials, conclude(runner, trials, verification), runner.solver.by)
     assert result.best and result.best.verified and result.trials.total == 14
     assert SEEN.pop().summary == {"trials": 14, "insights_added": result.insights.added, "items_pruned": 0}
     insights = runner.guide.advice.insights("plates")

@@ -16,7 +16,7 @@ def ended(operation: str, seconds: float = 1, **more: Any) -> SpanRow:
 
 
 def told(metrics: Metrics) -> dict[str, Any]:
-    (scope,) = metrics.told()["scopeMetrics"]
+    (scope,) = metrics.export()["scopeMetrics"]
     return {one["name"]: one for one in scope["metrics"]}
 
 
@@ -43,7 +43,7 @@ def test_they_are_totals_since_one_time_of_one_process() -> None:
         then, now = one[shape]["dataPoints"][0], again[name][shape]["dataPoints"][0]
         assert then["startTimeUnixNano"] == now["startTimeUnixNano"] <= then["timeUnixNano"] <= now["timeUnixNano"]
         assert {pair["key"] for pair in then["attributes"]} >= {keys.PROVIDER, keys.REQUEST_MODEL}
-    instances = {str(one.told()["resource"]["attributes"]) for one in (metrics, metrics, Metrics())}
+    instances = {str(one.export()["resource"]["attributes"]) for one in (metrics, metrics, Metrics())}
     assert len(instances) == 2, "two processes' totals are two series"
 
 

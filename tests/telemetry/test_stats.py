@@ -50,7 +50,7 @@ def of_provider(*spans: SpanRow) -> dict[str, tuple[int, float, float, dict[str,
     metrics = Metrics()
     for span in sorted(spans, key=lambda span: span.end or 0):
         metrics.count(span, "t")
-    told = {one["name"]: one for one in metrics.told()["scopeMetrics"][0]["metrics"]}
+    told = {one["name"]: one for one in metrics.export()["scopeMetrics"][0]["metrics"]}
     took: dict[str, tuple[int, float]] = {}
     for point in told[keys.OPERATION_DURATION]["histogram"]["dataPoints"]:
         by = {pair["key"]: pair["value"]["stringValue"] for pair in point["attributes"]}
@@ -138,7 +138,7 @@ def test_a_call_that_failed_has_neither_tokens_nor_a_price() -> None:
     assert (row.calls, row.errors, row.cost_usd, row.unpriced) == (1, {"NetworkFailed": 1}, None, 0)
     metrics = Metrics(lambda who, tokens: 0.0)
     metrics.count(failed, "t")
-    assert [one["name"] for one in metrics.told()["scopeMetrics"][0]["metrics"]] == [
+    assert [one["name"] for one in metrics.export()["scopeMetrics"][0]["metrics"]] == [
         keys.REQUESTS,
         keys.OPERATION_DURATION,
     ]

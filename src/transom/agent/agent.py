@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import Coroutine, Iterable, Sequence
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from transom.agent.budget import Budget
+from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import SubAgent, equip
 from transom.agent.events import Event, OnEvent
 from transom.agent.messages import again, checked_text, keep_answer, say
@@ -17,16 +17,7 @@ from transom.agent.models import Conversation as ConversationView
 from transom.agent.models import ConversationContext, Message, Response, SubConversation
 from transom.agent.record import context_of, conversations
 from transom.agent.session import Session
-from transom.agent.setup import (
-    NAMELESS,
-    AgentConfig,
-    AgentLocation,
-    DeferredStore,
-    Setup,
-    check_given,
-    open_place,
-    stage_of,
-)
+from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_conversation import close_program_sub, open_program_sub
 from transom.canonical import whole_text
 from transom.context import Mark
@@ -35,8 +26,8 @@ from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.checked import check_kind
+from transom.llm.structured import schema_check
 from transom.runs import Approval, Named
-from transom.runs.questions import check_asked
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.runs.windows import recording_of
@@ -87,31 +78,21 @@ class Agent:
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        check_given(role, tools, provider, at)
-        given, stage = list(tools), stage_of(at)
-        self._sub_agents = [one for one in given if isinstance(one, SubAgent)]
-        own = as_tools([one for one in given if not isinstance(one, SubAgent)])
-        if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:
-            what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
-            raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
-        setup = Setup() if stage else Setup.of(provider)
-        role = setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
-        limits = DeferredStore()
-        chain = stage.host.chain if stage else setup.chain(role.name, limits)
-        box = Toolbox(own, redact=Redactor(secrets=chain.secrets))
-        self._config = AgentConfig(role, box, setup, chain, at, sources=tuple(sources), limits=limits)
+        own, self._sub_agents = _checked(role, tools)
+        self._place = AgentPlace(role.name, provider, at)
+        self._role = self._place.setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
+        self._toolbox = Toolbox(own, redact=Redactor(secrets=self._place.chain.secrets))
+        self._meter, self._sources = Meter(), tuple(sources)
         self.budget = budget or Budget()
-        self._prepare(on_event)
-        if stage:
+        self._begin(on_event)
+        if stage := self._place.stage:
             refuse_in_tool_call(stage.host, stage.place)
             self._name = stage.claim(at.name if isinstance(at, Named) else MAIN, given=isinstance(at, Named))
 
-    def _prepare(self, on_event: OnEvent | None, session: Session | None = None) -> None:
+    def _begin(self, on_event: OnEvent | None, session: Session | None = None, parent: Agent | None = None) -> None:
         self._name = MAIN if session is None else session.id
-        self._closing: AsyncExitStack | None = None
-        self._session = session
+        self._session, self._parent = session, parent
         self._subs: dict[str, Self] = {}
-        self._parent: Agent | None = None
         self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
         self.on_event = on_event
 
@@ -172,7 +153,7 @@ class Agent:
             response = await work
         finally:
             mark_calls(session.state.egress)
-        if self._config.role.strategy == "memory":
+        if self._role.strategy == "memory":
             await keep_answer(session)
         return response
 
@@ -201,9 +182,7 @@ class Agent:
         Raises:
             InputError: nothing like it was asked in this conversation, or it has another answer already.
         """
-        host = (await self._open()).stage.host
-        if stage := check_asked(approval, host.state.waiting, host.state.decisions.values()):
-            await host.append("decided", approval.to_record(stage))
+        await (await self._open()).stage.host.take(approval)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 
@@ -231,10 +210,8 @@ class Agent:
         if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
-        sub = self.__new__(type(self))
-        sub._config, sub._sub_agents = self._config, []
-        sub._prepare(self._hear, opened)
-        sub._parent = self
+        sub = copy.copy(self)  # of the same role, place and budget
+        sub._begin(self._hear, opened, parent=self)
         self._subs[opened.id] = sub
         return sub
 
@@ -290,11 +267,11 @@ class Agent:
     @property
     def budget(self) -> Budget:
         """How much it and its sub-conversations may use together; may be raised at any time."""
-        return self._config.meter.budget
+        return self._meter.budget
 
     @budget.setter
     def budget(self, budget: Budget) -> None:
-        self._config.meter.hold(budget, self._config.chain.everyone, self._config.setup.settings.paths.prices)
+        self._meter.hold(budget, self._place.chain.everyone, self._place.setup.settings.paths.prices)
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
         """Add a tool; it is there from the next call on.
@@ -305,7 +282,7 @@ class Agent:
             ToolError: its name is taken, or its schema is none.
         """
         (tool,) = as_tools([tool])
-        box = self._session.toolbox if self._session else self._config.toolbox
+        box = self._session.toolbox if self._session else self._toolbox
         if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
             box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
@@ -330,7 +307,7 @@ class Agent:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        return context_of(self._session, self.conversation(), self._config.chain.name)
+        return context_of(self._session, self.conversation(), self._place.chain.name)
 
     def record(self, path: Path | str, *, local: bool = False) -> None:
         """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
@@ -366,21 +343,22 @@ class Agent:
         self._refuse()
         async with self._opening:
             if self._session is None:
-                config = self._config
-                stage, self._closing = await open_place(config)
-                if stage.kept:
-                    self._closing.callback(stage.release, self._name)
+                stage = await self._place.open()
                 refuse_in_tool_call(stage.host, self._name)
-                seat = config.setup.settings.llm.sub_conversation
-                session = Session(stage, self._name, config.role, config.toolbox, config.meter, seat, self._on_event)
-                session.sources = config.sources
+                seat = self._place.setup.settings.llm.sub_conversation
+                session = Session(stage, self._name, self._role, self._toolbox, self._meter, seat, self._on_event)
+                session.sources = self._sources
                 session.refuse()
                 self._session = equip(session, self._sub_agents)
-                undeclared = [tool.name for tool in config.toolbox.tools if tool.effect == "unknown"]
-                if stage.kept and undeclared:
-                    what = "%s: tools without a declared effect are never repeated: %s"
-                    _log.info(what, self._name, ", ".join(undeclared))
+                if stage.kept:
+                    self._place.closing.callback(stage.release, self._name)
+                    self._tell_undeclared()
         return self._session
+
+    def _tell_undeclared(self) -> None:
+        if undeclared := [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]:
+            what = "%s: tools without a declared effect are never repeated: %s"
+            _log.info(what, self._name, ", ".join(undeclared))
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
@@ -393,10 +371,9 @@ class Agent:
             while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
                 async with lock:
                     pass
-            closing, self._closing, self._session = self._closing, None, None
+            self._session = None
             self._subs.clear()
-            if closing:
-                await closing.aclose()
+            await self._place.close()
 
     def _locks(self) -> list[asyncio.Lock]:
         return [self._lock, *(lock for sub in self._subs.values() for lock in sub._locks())]
@@ -406,3 +383,26 @@ class Agent:
 
     async def __aexit__(self, kind: object, error: object, trace: object) -> None:
         await self.close()
+
+
+def _checked(role: object, tools: object) -> tuple[list[ToolDefinition], list[SubAgent]]:
+    """The tools and sub-agents that are given, held against the role, as no type checker may have done.
+
+    Raises:
+        InputError: no role, one whose answers are to follow a schema that is none, or no tools.
+        ToolError: see `Agent`.
+    """
+    if not isinstance(role, Role):
+        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
+        raise InputError(f"who is talked with is a Role, and this is {type(role).__name__}", where="Agent", hint=hint)
+    if role.schema is not None:
+        schema_check(role.schema)
+    if not isinstance(tools, Iterable) or isinstance(tools, str):
+        what = f"tools are a list, and this is {type(tools).__name__}"
+        raise InputError(what, where="Agent", hint="say tools=[...]")
+    given = list(tools)
+    own = as_tools([one for one in given if not isinstance(one, SubAgent)])
+    if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:
+        what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
+        raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
+    return own, [one for one in given if isinstance(one, SubAgent)]

@@ -10,8 +10,8 @@ from pathlib import Path
 from transom.errors import CapReached, InputError
 from transom.llm import Provider
 from transom.llm.checked import check_kind
+from transom.llm.prices import Prices, Spending, published
 from transom.runs.conversation import Spent
-from transom.runs.prices import Prices, Spending, published
 from transom.tools import MAX_TURNS
 
 

@@ -26,7 +26,7 @@ from transom.llm.structured import complaints, repair_text
 from transom.llm.unquoted import unquote
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
-from transom.runs.tool_calls import ToolCallScope
+from transom.runs.tool_calls import Begun, Scope
 from transom.telemetry import keys
 from transom.tools.answers import again, done_before, made_beside, refused, stopped_while_running, used_up
 from transom.tools.definition import ToolDefinition, ToolOutcome, outcome_from_json
@@ -253,7 +253,9 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
     if begun:  # whatever tools there are today
         spec = replace(spec, effect="once" if tools.was_once(at, call) else "unknown")
 
-    async def act() -> ToolOutcome:
+    async def act(before: Begun) -> ToolOutcome:
+        if before:
+            return done_before(call) if before == "done" else stopped_while_running(call)
         if instead:
             return instead
         if accepted and accepted[0].of_run:
@@ -263,14 +265,14 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
             finally:
                 CALL_ID.reset(token)
         else:
-            scope = ToolCallScope(session.stage.host, state.egress)
+            scope = Scope(session.stage.host, egress=state.egress)
             with scope:
                 ran = await session.toolbox.run(call, accepted, seconds=seconds, place=at)
             if scope.heard != "any":
                 ran = replace(ran, result=replace(ran.result, egress=scope.heard))
         return await keep(session, ran, session.window.result_tokens)
 
-    came = await tools.carry_out(at, spec, act, call=call, lost=done_before, stopped=stopped_while_running)
+    came = await tools.carry_out(at, spec, call, act)
     if not came.kept:
         heard.add(number)
         session.hear(ToolCallFinished, call, came.result)

@@ -5,30 +5,25 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from transom.agent.budget import Meter
 from transom.canonical import Json
 from transom.config import Settings, load_settings
 from transom.config.model import ModelSeat
 from transom.context import WindowBudget
-from transom.context.oversized import BlockSource
 from transom.errors import InputError
 from transom.llm import CallSettings, Chain, Provider, Role
 from transom.llm.checked import check_kind, check_provider
 from transom.llm.limits import PROCESS, RateLimitStore
-from transom.llm.structured import schema_check
+from transom.llm.prices import priced_exporter
 from transom.runs import Named, Run, Stage, Workspace
 from transom.runs.journal import fold
-from transom.runs.prices import priced_exporter
 from transom.runs.run import RUNS
 from transom.runs.stage import KEPT, MAIN
 from transom.store import Store
-from transom.tools import Toolbox
 
 KIND = NAMELESS = "agent"
 """What runs of agents are, and the name of a role that is given as a text."""
@@ -103,11 +98,6 @@ class Setup:
             raise InputError("its strategy is memory, and there is no memory", where=role.name, hint=hint)
         return replace(role, settings=seated(role.settings, seat), strategy=strategy)
 
-    @property
-    def budget(self) -> WindowBudget:
-        """How large windows are, where the model does not say."""
-        return WindowBudget.of(self.settings.window)
-
 
 def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
     """How a seat is asked: what the settings say, over what its role does."""
@@ -179,106 +169,88 @@ AgentLocation: TypeAlias = Stage | Run | Named | Home | None
 """Where an agent lives: in a stage, kept in a run, in either under a name, in a home, or nowhere for long."""
 
 
-def stage_of(at: AgentLocation) -> Stage | None:
-    """The stage where an agent lives; None where it has a run of its own."""
-    if isinstance(at, Run):
-        return at.kept
-    return at.stage if isinstance(at, Named) else at if isinstance(at, Stage) else None
-
-
 def _is_waited_for(store: Store, run_id: str) -> bool:
     """Whether the last message of a conversation of a program has no answer."""
     found = fold(store.read(f"run/{run_id}")).conversations.items()
     return any(state.open_message is not None for key, state in found if key.stage == KEPT and not key.opener)
 
 
-@dataclass
-class AgentConfig:
-    """What an agent is made of.
+class AgentPlace:
+    """Where an agent lives, and who answers it there.
+
+    Args:
+        role: the name of who is asked.
+        provider: see `Agent`.
+        at: see `Agent`.
 
     Attributes:
-        role: who is asked, as the settings have it.
-        toolbox: what it may call.
+        stage: in whose journal it is; None until `open` where it has a run of its own.
         setup: who answers, and the settings that hold for it.
         chain: the same, made.
-        at: where it lives.
-        meter: what is used, and may be; a sub-conversation has that of the agent that opens it.
-        sources: what each message is looked up in.
-        limits: where a chain that was made for it keeps what was spent of its limits.
-    """
-
-    role: Role
-    toolbox: Toolbox
-    setup: Setup
-    chain: Chain
-    at: AgentLocation
-    meter: Meter = field(default_factory=Meter)
-    sources: tuple[BlockSource, ...] = ()
-    limits: DeferredStore = field(default_factory=DeferredStore)
-
-
-def check_given(role: object, tools: object, provider: object, at: object) -> None:
-    """Look at what no type checker has looked at. Each tool by itself is the toolbox's to refuse.
+        closing: what lets go of the run when the agent is closed.
 
     Raises:
-        InputError: no role, one whose answers are to follow a schema that is none, no tools, no place to live, or a
-            provider where that has one.
+        InputError: no place to live; a provider where that has one; else see `Setup`.
     """
-    if not isinstance(role, Role):
-        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
-        raise InputError(f"who is talked with is a Role, and this is {_kind(role)}", where="Agent", hint=hint)
-    if role.schema is not None:
-        schema_check(role.schema)
-    if not isinstance(tools, Iterable) or isinstance(tools, str):
-        raise InputError(f"tools are a list, and this is {_kind(tools)}", where="Agent", hint="say tools=[...]")
-    if not isinstance(at, Stage | Run | Named | Home | None):
-        hint = 'say at=Home(".transom", "monday"), or leave it out'
-        raise InputError(f"it lives in a Home, a run or a stage, and this is {_kind(at)}", where="Agent", hint=hint)
-    if isinstance(at, Stage | Run | Named) and provider is not None:
-        raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
 
+    def __init__(self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> None:
+        given: object = at
+        if not isinstance(given, Stage | Run | Named | Home | None):
+            what = f"it lives in a Home, a run or a stage, and this is {type(given).__name__}"
+            raise InputError(what, where="Agent", hint='say at=Home(".transom", "monday"), or leave it out')
+        self._home = at if isinstance(at, Home) else None
+        self._role, self._limits = role, DeferredStore()
+        stage = at.kept if isinstance(at, Run) else at.stage if isinstance(at, Named) else at
+        self.stage = stage if isinstance(stage, Stage) else None
+        self.closing = AsyncExitStack()
+        if self.stage:
+            if provider is not None:
+                raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
+            self.setup, self.chain = Setup(), self.stage.host.chain
+        else:
+            self.setup = Setup.of(provider)
+            self.chain = self.setup.chain(role, self._limits)
 
-def _kind(given: object) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    async def open(self) -> Stage:
+        """The stage as it is; else open a run of the agent's own, without a home in a folder that goes with it.
 
+        Raises:
+            RunBusy: another process has this conversation open.
+            InputError: the workspace cannot be made.
+        """
+        if self.stage:
+            return self.stage
+        settings = self.setup.settings
+        try:
+            home = self._home or Home(self._folder() / ".transom", MAIN)
+            exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
+            workspace = Workspace.at(home.workspace, exporter=exporter)
+            if (store := home.store) is None:
+                store = await self.closing.enter_async_context(workspace.open_store())
+            inputs: dict[str, Json] = {"name": home.name, "role": self._role}
+            opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=self.chain)
+            run = await self.closing.enter_async_context(await opened)
+        except BaseException:
+            await self.close()
+            raise
+        run.budget = WindowBudget.of(settings.window)
+        if self._home:
+            self._limits.store = store
+        if self.setup.named:
+            self.closing.push_async_callback(self.chain.aclose)
+        self.closing.push_async_callback(_finish, run)
+        return run.kept
 
-async def open_place(config: AgentConfig) -> tuple[Stage, AsyncExitStack]:
-    """A stage as it is; else open a run of an agent's own, without a home in a folder that goes with it.
+    def _folder(self) -> Path:
+        """A folder that goes with the run."""
+        folder = Path(tempfile.mkdtemp(prefix="transom-"))
+        self.closing.callback(weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True))
+        return folder
 
-    Returns:
-        The stage, and what lets go of the run.
-
-    Raises:
-        RunBusy: another process has this conversation open.
-        InputError: the workspace cannot be made.
-    """
-    closing, home = AsyncExitStack(), config.at if isinstance(config.at, Home) else None
-    if stage := stage_of(config.at):
-        return stage, closing
-    settings = config.setup.settings
-    try:
-        if home is None:
-            folder = Path(tempfile.mkdtemp(prefix="transom-"))
-            closing.callback(weakref.finalize(closing, shutil.rmtree, folder, ignore_errors=True))
-            home = Home(folder / ".transom", MAIN)
-        exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
-        workspace = Workspace.at(home.workspace, exporter=exporter)
-        store = home.store
-        if store is None:
-            store = await closing.enter_async_context(workspace.open_store())
-        inputs: dict[str, Json] = {"name": home.name, "role": config.role.name}
-        opened = Run.open(KIND, inputs, name=home.name, workspace=workspace, store=store, chain=config.chain)
-        run = await closing.enter_async_context(await opened)
-        run.budget = config.setup.budget
-        if isinstance(config.at, Home):
-            config.limits.store = store
-        if config.setup.named:
-            closing.push_async_callback(config.chain.aclose)
-    except BaseException:
+    async def close(self) -> None:
+        """Let go of what was opened; it can be opened again."""
+        closing, self.closing = self.closing, AsyncExitStack()
         await closing.aclose()
-        raise
-    closing.push_async_callback(_finish, run)
-    return run.kept, closing
 
 
 async def _finish(run: Run) -> None:

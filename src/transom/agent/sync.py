@@ -3,61 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
-from transom.agent.budget import Budget
-from transom.agent.events import OnEvent
 from transom.agent.models import Response
-from transom.context import Mark
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
-from transom.runs import Approval
 from transom.runs.tool_calls import mark_calls
 
 T = TypeVar("T")
 
 
 class SyncAgent:
-    """An agent whose methods wait, one at a time; what nobody waits for (`history`, `context`) is there at any time.
+    """All that `Agent` has; its methods wait, one at a time. What nobody waits for is there at any time.
 
     Args:
         agent: not used by anybody else, since it lives in an event loop of its own from now on.
+        opener: of a sub-conversation, which lives in the same loop and ends with it.
     """
 
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
-        self._runner: asyncio.Runner | None = asyncio.Runner()
-        self._parent: SyncAgent | None = None
-        self._busy = threading.Lock()
+    def __init__(self, agent: Agent, opener: SyncAgent | None = None) -> None:
+        self.agent, self._opener, self._closed = agent, opener, False
+        self._own = asyncio.Runner() if opener is None else None
+        self._busy: threading.Lock = opener._busy if opener else threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever of the agent nobody waits for."""
+        """What the agent has under that name; a method of it that waits here."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.agent, name)
+        found = getattr(self.agent, name)
+        if inspect.iscoroutinefunction(found):
+            return lambda *given, **named: self._wait(found(*given, **named))
+        return found
 
-    @property
-    def budget(self) -> Budget:
-        """See `Agent.budget`."""
-        return self.agent.budget
-
-    @budget.setter
-    def budget(self, budget: Budget) -> None:
-        self.agent.budget = budget
-
-    @property
-    def on_event(self) -> OnEvent | None:
-        """Hears what happens while it happens; it is called in the thread that waits."""
-        return self.agent.on_event
-
-    @on_event.setter
-    def on_event(self, on_event: OnEvent | None) -> None:
-        self.agent.on_event = on_event
+    def __setattr__(self, name: str, value: object) -> None:
+        """What of an agent can be set is set there: its budget, and who hears of it."""
+        whose = self.agent if isinstance(getattr(Agent, name, None), property) else super()
+        whose.__setattr__(name, value)
 
     def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
         """See `Agent.send`."""
@@ -67,19 +54,9 @@ class SyncAgent:
         """See `Agent.resume`."""
         return self._wait(self.agent.resume())
 
-    def mark(self, mark: Mark) -> None:
-        """See `Agent.mark`."""
-        self._wait(self.agent.mark(mark))
-
-    def decide(self, approval: Approval) -> None:
-        """See `Agent.decide`."""
-        self._wait(self.agent.decide(approval))
-
     def open_sub(self, purpose: str, background: str = "", *, name: str = "") -> SyncAgent:
-        """See `Agent.open_sub`. It lives in the same loop, and ends with this one."""
-        sub = SyncAgent(self._wait(self.agent.open_sub(purpose, background, name=name)))
-        sub._runner, sub._parent, sub._busy = self._runner, self, self._busy
-        return sub
+        """See `Agent.open_sub`."""
+        return SyncAgent(self._wait(self.agent.open_sub(purpose, background, name=name)), self)
 
     def close_sub(self, sub: SyncAgent) -> Summary:
         """See `Agent.close_sub`."""
@@ -87,17 +64,17 @@ class SyncAgent:
 
     def close(self) -> None:
         """See `Agent.close`. What is closed stays closed."""
-        if self._open_runner:
+        if self._runner:
             with self._alone() as runner:
                 runner.run(self.agent.close())
-                if self._parent is None:
+                if self._opener is None:
                     runner.close()
-        self._runner = None
+        self._closed = True
 
     @property
-    def _open_runner(self) -> asyncio.Runner | None:
-        """That of the first agent: with it all others are closed."""
-        return self._runner if self._parent is None or self._parent._open_runner else None
+    def _runner(self) -> asyncio.Runner | None:
+        """Its loop; None once it is closed, or the one that opened it."""
+        return None if self._closed else self._opener._runner if self._opener else self._own
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What a coroutine yields; see `_alone`."""
@@ -124,10 +101,9 @@ class SyncAgent:
             what = "something is under way in it, in another thread"
             raise RunError(what, where="SyncAgent", hint="say one thing at a time")
         try:
-            runner = self._open_runner
-            if runner is None:
+            if self._runner is None:
                 raise RunError("it is closed", where="SyncAgent", hint="make another one")
-            yield runner
+            yield self._runner
         finally:
             self._busy.release()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from transom.checklist.atoms import AnyOf, Condition, Operator
+from transom.checklist.atoms import AnyOf, CheckerConfig, Condition, Operator
+from transom.formats.yaml_files import Key
 
 REGEX = "regex:"
 
@@ -62,6 +64,25 @@ def condition_problem(condition: Condition) -> str | None:
     ):
         return f"op: {condition.op} needs a number as its value"
     return None
+
+
+def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
+    """What in a checker's configuration cannot be compared with, and the keys under which it stands."""
+    for index, item in enumerate(config.items):
+        for number, hint in enumerate(item.hints):
+            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
+            if problem:
+                yield f"{hint!r} is invalid: {problem}", "items", index, "hints", number
+        problem = condition_problem(item.condition) if item.condition else None
+        if problem:
+            yield f"condition: {problem}", "items", index, "condition", "value"
+    for number, pattern in enumerate(config.requirements.pattern_items):
+        for problem in filter(None, map(pattern_problem, parts(pattern))):
+            yield problem, "requirements", "pattern_items", number
+    for number, waiver in enumerate(config.waivers.waive_items if config.waivers.value else ()):
+        problem = waiver_problem(waiver.pattern)
+        if problem:
+            yield problem, "waivers", "waive_items", number
 
 
 def parts(pattern: str | AnyOf) -> tuple[str, ...]:

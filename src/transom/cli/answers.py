@@ -13,11 +13,10 @@ from transom.checklist.results import BuildResult, FindingRow, SpecResult, Words
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, Status, Trouble, Verdicts, Warned
-from transom.cli.output import counted, style
+from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 
-_TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim"}
 _PAGE = "see the page `Your first item`"
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
 _WAITS = 3  # the exit code where a person or a model is needed
@@ -146,8 +145,3 @@ def _findings(findings: Iterable[FindingRow], indent: str = "  ") -> Iterator[st
 def _words(rows: Sequence[WordsRow]) -> list[str]:
     lines = [f'  not understood: "{words.text}" in {words.where}' for words in rows]
     return [*lines, f"  {NEXT_WORDS}"] if rows else []
-
-
-def toned(tone: str, text: str) -> str:
-    """A text of a report in the colour of its tone."""
-    return style(text, _TONES[tone])

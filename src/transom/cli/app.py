@@ -13,16 +13,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from transom import __version__
-from transom.cli.command import nearest, root
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
-from transom.cli.session import Session
+from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
@@ -44,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         completion_init()
         return int(shell_complete(build_app(), {}, "transom", COMPLETE, asked))
     open_streams()
-    begun: list[Session] = []
+    begun: list[Any] = []
     try:
         code = _invoke(sys.argv[1:] if argv is None else list(argv), begun)
         with unread():
@@ -65,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _invoke(argv: list[str], begun: list[Session]) -> int:
+def _invoke(argv: list[str], begun: list[Any]) -> int:
     _refuse_undecodable(argv)
     try:
         with build_app().make_context("transom", argv, obj=begun) as context:
@@ -84,22 +82,11 @@ def _refuse_undecodable(argv: list[str]) -> None:
             raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
 
 
-@cache
 def build_app() -> Any:
-    """The command tree. Modules of commands import nothing slow; their functions do."""
-    from transom.cli import demo, doctor, runs, serve, trace, waiting, window  # noqa: F401
-
-    root.callback()(_root)
-    for sub in (*_products(), runs.runs_app, window.window_app, trace.trace_app):
-        root.add_typer(sub)
-    return typer.main.get_command(root)
-
-
-def _products() -> list[typer.Typer]:
-    from transom.cli import check, eval, learn, memory, playbook, story, study  # noqa: A004  the command's name
-
-    groups = [check.check_app, story.story_app, study.study_app, playbook.playbook_app, memory.memory_app]
-    return [*groups, eval.eval_app, learn.session_app, learn.learning_app, learn.cache_app]
+    """The command `transom`; the modules of its commands are imported when they are asked for."""
+    trunk = typer.Typer(cls=Trunk, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
+    trunk.callback()(_root)
+    return typer.main.get_group(trunk)
 
 
 def _print_version(wanted: bool) -> None:
@@ -127,12 +114,14 @@ def _usage(error: typer.TyperException) -> int:
     if option and hasattr(error, "possibilities") and context:
         known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("--")]
         message = f"no option {option}; did you mean {nearest(option, known)}?"
+        if context.parent is None and option in COMMON:
+            message = f"{option} stands behind the command"
     path = context.command_path if context else "transom"
     say(f"transom: {message}{'' if message.endswith('?') else ';'} see: {path} --help")
     return 2
 
 
-def _interrupted(begun: list[Session]) -> int:
+def _interrupted(begun: list[Any]) -> int:
     """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as a whole."""
     commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
     for session in begun:
@@ -150,7 +139,7 @@ def _machine(error: Exception, number: int) -> int:
     return 2
 
 
-def _defect(error: Exception, begun: list[Session]) -> int:
+def _defect(error: Exception, begun: list[Any]) -> int:
     """Something that nobody foresaw: one line for the person, the rest into a file for whoever mends it."""
     from transom.telemetry import Redactor
 
@@ -162,7 +151,7 @@ def _defect(error: Exception, begun: list[Session]) -> int:
     return 2
 
 
-def _keep(details: str, begun: list[Session]) -> str:
+def _keep(details: str, begun: list[Any]) -> str:
     """Write them beside the runs; says where they are."""
     try:
         place = begun[0].workspace_root if begun else Path.cwd() / ".transom"

@@ -18,21 +18,23 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from transom.canonical import Json
 from transom.checklist.run import Verdict, together
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.report import headline, summary
-from transom.cli.answers import toned, verdict_for
+from transom.cli.answers import verdict_for
 from transom.cli.checking import answer_of, run_one
-from transom.cli.command import given_in
-from transom.cli.options import compared_by, writer_of
-from transom.cli.output import counted, table
+from transom.cli.command import Among, command, given_in
+from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
+from transom.cli.output import counted, table, toned
 from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session
-from transom.cli.told import Options
+from transom.cli.tree import load
 from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
@@ -48,10 +50,23 @@ _WAITS = 3
 _LENGTH = struct.Struct(">I")
 
 
-async def batch_command(session: Session, texts: Sequence[str], options: Options) -> int:
-    """`check batch`."""
-    targets = found(texts)
-    write = writer_of(session, options, targets)
+@command(
+    check_app,
+    "batch",
+    example="transom check batch examples/checks -j 8 --var CHECKLIST_ROOT=examples/checks/data --report html:all.html",
+    asks=True,
+)
+async def batch(
+    session: Session,
+    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")],
+    options: Annotated[Options, Among("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+) -> int:
+    """Check many items, several at once.
+
+    Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/ each.
+    """
+    texts, paths = targets, found(targets)
+    write = writer_of(session, options, paths)
     compared = compared_by(options)
     session.settle(as_of=options.day)
     named: list[Json] = [place(Path(text)) for text in texts]
@@ -59,7 +74,7 @@ async def batch_command(session: Session, texts: Sequence[str], options: Options
         session.open_store() as store,
         session.open_run("check-batch", {"targets": named}, name="batch", store=store, entry=session.entry) as run,
     ):
-        verdicts = [compared(one) for one in await _Batch(session, run, targets, options).work()]
+        verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
         await run.finish(_ENDED[document.exit_code])
     session.report(document, *table(map(_row, verdicts)), "", summary(document, toned))
@@ -209,9 +224,7 @@ def _minutes(seconds: float) -> str:
 
 async def _serve() -> None:
     """The work of one process: the targets that stdin names. It ends at once when stdin does."""
-    from transom.cli.app import build_app
-
-    build_app()  # so that the command is known
+    load("check")  # so that the command is known
     asked = json.loads(sys.stdin.buffer.readline())
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
     common = Common(quiet=True, workspace=Path(asked["workspace"]), base_url=asked["base_url"])

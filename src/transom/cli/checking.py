@@ -1,4 +1,4 @@
-"""The work behind `transom check`: open the run, walk the pipeline, print the answer."""
+"""`transom check spec|build|run|all`: open the run, walk the pipeline, print the answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
+
+import typer
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.lessons import DOMAIN
+from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import (
     Judged,
@@ -26,6 +29,7 @@ from transom.checklist.pipeline import (
     checker_of,
     input_problems,
     open_checker,
+    own_files,
     read_spec,
     spec_of,
     verdict_of,
@@ -34,52 +38,77 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import (
-    Answer,
-    print_answer,
-    print_build,
-    print_spec,
-    print_verdicts,
-    verdict_for,
-)
+from transom.cli.answers import Answer, print_answer, print_build, print_spec, print_verdicts, verdict_for
+from transom.cli.command import Among, command
 from transom.cli.insights import Scope, opened
 from transom.cli.meaning import load_checked, with_readings
 from transom.cli.memory import opened as remembered
-from transom.cli.options import compared_by, manner_of, places_of, writer_of
+from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, manner_of, places_of, writer_of
 from transom.cli.output import counted, say
 from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
-from transom.cli.told import Options
 from transom.errors import InputError, TransomError
-from transom.runs import Run, export
+from transom.runs import Run
 from transom.runs.walk import give_help, rewind
 from transom.store import SqliteStore
 
 LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
+_VAR = "--var CHECKLIST_ROOT=examples/checks/data"
 _log = logging.getLogger(__name__)
 
 
-async def spec_command(session: Session, options: Options) -> int:
-    """`check spec`."""
-    item = load_checked(session, cast("Path", options.item), strict=options.strict)
+@command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
+async def spec(
+    session: Session,
+    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
+    options: Annotated[Options, Among("out", "debug", "strict")],
+) -> int:
+    """Write an item's ItemSpec: what to extract, check and waive.
+
+    With -o: ID_ItemSpec.md.
+    """
+    loaded = load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
-    async with session.open_store() as store, _run_of(session, store, item) as run:
-        async with remembered(session) as memory:
-            manner = manner_of(session, options, needs_sandbox=False, memory=memory)
-            spec = await spec_of(run, item, places, manner)
-        if isinstance(spec, WrittenSpec):
-            await register_spec(store, item, spec.document.value)
-        result = await with_readings(session, run, item, places, spec) if isinstance(spec, SpecResult) else spec.result
-        if options.debug:
-            await _copy_rounds(run, places.out or run.folder / "spec", item, spec)
-        await _finish(run, result)
-    return print_spec(session, result) if result else await spec_command(session, options)
+    result: SpecResult | None = None
+    while result is None:  # once more where a person has said what is meant
+        async with session.open_store() as store, _run_of(session, store, loaded) as run:
+            async with remembered(session) as memory:
+                manner = manner_of(session, options, needs_sandbox=False, memory=memory)
+                written = await spec_of(run, loaded, places, manner)
+            if isinstance(written, WrittenSpec):
+                await register_spec(store, loaded, written.document.value)
+                result = written.result
+            else:
+                result = await with_readings(session, run, loaded, places, written)
+            if options.debug:
+                await _copy_rounds(run, places.out or run.folder / "spec", loaded, written)
+            await _finish(run, result)
+        loaded = load_checked(session, item, strict=options.strict)
+    return print_spec(session, result)
 
 
-async def build_command(session: Session, itemspec: Path, options: Options) -> int:
-    """`check build`."""
+@command(
+    check_app,
+    "build",
+    example=f"transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml {_VAR}",
+    asks=True,
+)
+async def build(
+    session: Session,
+    itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
+    options: Annotated[
+        Options,
+        Among(
+            *("item", *WHERE, "allow_needs_review", "tests", "resume", "checkpoint", "reset_iterations", "unsafe"),
+        ),
+    ],
+) -> int:
+    """Build a checker from an ItemSpec, held to its gates.
+
+    With -o: ID_checker/.
+    """
     item = load_item(options.item, strict=options.strict) if options.item else None
     spec = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
@@ -109,8 +138,16 @@ async def build_command(session: Session, itemspec: Path, options: Options) -> i
     return print_build(session, result)
 
 
-async def run_command(session: Session, targets: Sequence[Path], options: Options) -> int:
-    """`check run`."""
+@command(check_app, "run", example=f"transom check run checkers/VER-01_checker {_VAR}")
+async def run(
+    session: Session,
+    targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")],
+    options: Annotated[Options, Among("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+) -> int:
+    """Run checkers on the files of today.
+
+    With -o: verdict.json, or ID_verdict.json each where several are named.
+    """
     taken: set[Path] = set()
     async with session.open_store() as store:
 
@@ -120,8 +157,16 @@ async def run_command(session: Session, targets: Sequence[Path], options: Option
         return await _judge(session, targets, options, work)
 
 
-async def all_command(session: Session, items: Sequence[Path], options: Options) -> int:
-    """`check all`."""
+@command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {_VAR}", asks=True)
+async def all_(
+    session: Session,
+    items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
+    options: Annotated[Options, Among(*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
+) -> int:
+    """Spec, build and run in one go. A checker that is not stale is used again.
+
+    With -o: verdict.json, or ID_verdict.json each where several are named; ID_ItemSpec.md and ID_checker/.
+    """
     async with session.open_store() as store:
 
         async def work(item: Path) -> Answer:
@@ -157,6 +202,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=several)
+    own_files(item, places.roots(places.of(item, item.path.parent)))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with _learning(session, options) as manner:

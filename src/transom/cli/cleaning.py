@@ -1,20 +1,24 @@
-"""The work behind `transom runs clean`: which runs go, what is archived, what is removed."""
+"""`transom runs clean`: which runs go, what is archived, what is removed."""
 
 from __future__ import annotations
 
 import io
 import json
-import re
 import shutil
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from transom.checklist.run import APPROVAL
-from transom.cli.history import RunView
+from transom.cli.command import command
+from transom.cli.history import RunView, all_views, history
+from transom.cli.output import age, counted, table
+from transom.cli.runs import runs_app
 from transom.cli.session import Session
 from transom.errors import InputError, RunBusy
 from transom.runs import Workspace, trace_id, write_file
@@ -24,69 +28,75 @@ from transom.runs.windows import blobs_of
 from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 
 @dataclass(frozen=True)
 class Cleaning:
-    """What goes and what stays.
+    """What goes and what stays."""
 
-    Attributes:
-        oldest: what was heard of later stays.
-        keep_successful: so does what came to its end,
-        keep_waiting: and what waits for a person.
-        archive: what goes is packed first.
-        dry_run: nothing goes.
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AGE",
+            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
+        ),
+    ] = None
+    keep_successful: Annotated[
+        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
+    ] = False
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+
+
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(session: Session, options: Cleaning) -> int:
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
+    oldest = datetime.now(UTC) - age(options.older_than or "7d")  # said even where there is nothing to clean
+    async with history(session) as store:
+        views = await all_views(session)
+        rows = [await _clean(session, store, one, options, oldest) for one in views if store]
+    gone = [row for row in rows if row["kept"] is None]
+    shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
+    freed, removed = sum(row["bytes"] for row in gone), "would be" if options.dry_run else "were"
+    document = {"schema": "transom.cleaned/1", "dry_run": options.dry_run, "runs": rows}
+    return session.report(document, *table(shown), f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
+
+
+async def _clean(
+    session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
+) -> dict[str, Any]:
+    """Remove a run: its files, trace, journal, and the windows that no other run has.
+
+    Returns what went, its size, its archive; or why it stays.
     """
-
-    session: Session
-    oldest: datetime
-    keep_successful: bool
-    keep_waiting: bool
-    archive: bool
-    dry_run: bool
-
-    async def clean(self, store: SqliteStore, one: RunView) -> dict[str, Any]:
-        """Remove a run: its files, trace, journal, and the windows that no other run has.
-
-        Returns what went, its size, its archive; or why it stays.
-        """
-        workspace = self.session.workspace
-        folder = workspace.run_folder(one.row.name, one.row.id)
-        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
-        row |= {"kept": self._why_it_stays(one, folder), "archive": None}
-        if row["kept"] is None and not self.dry_run:
-            try:
-                lock = RunLock(workspace.state_dir / "locks", one.row.id)
-            except RunBusy as error:
-                return row | {"kept": error.what}
-            try:
-                row["archive"] = await _remove(workspace, store, one, folder, archive=self.archive)
-            finally:
-                lock.release()
-        return row
-
-    def _why_it_stays(self, one: RunView, folder: Path) -> str | None:
-        if one.status == "running":
-            return "it is running"
-        if _last(one) > self.oldest:
-            return "it is younger"
-        if self.keep_successful and one.status in SUCCESSES:
-            return "it came to its end"
-        if self.keep_waiting and one.status == "paused":
-            return "it waits for a person; name an age with --older-than"
-        if next(folder.rglob(APPROVAL), None):
-            return "somebody approved its checker"
-        return None
+    workspace = session.workspace
+    folder = workspace.run_folder(one.row.name, one.row.id)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
+    row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
+    if row["kept"] is None and not options.dry_run:
+        try:
+            lock = RunLock(workspace.state_dir / "locks", one.row.id)
+        except RunBusy as error:
+            return row | {"kept": error.what}
+        try:
+            row["archive"] = await _remove(workspace, store, one, folder, archive=options.archive)
+        finally:
+            lock.release()
+    return row
 
 
-def age(text: str, option: str = "--older-than") -> timedelta:
-    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
-    match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
-    if not match:
-        raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+def _why_it_stays(one: RunView, folder: Path, options: Cleaning, oldest: datetime) -> str | None:
+    if one.status == "running":
+        return "it is running"
+    if _last(one) > oldest:
+        return "it is younger"
+    if options.keep_successful and one.status in SUCCESSES:
+        return "it came to its end"
+    if options.older_than is None and one.status == "paused":
+        return "it waits for a person; name an age with --older-than"
+    return "somebody approved its checker" if next(folder.rglob(APPROVAL), None) else None
 
 
 def _last(one: RunView) -> datetime:

@@ -3,82 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperGroup
+from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from transom.cli.session import Options, Session
-from transom.errors import InputError
-
-HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
 
 
-_FIRST = ("demo", "check", "investigate", "story", "study", "eval", "runs", "waiting", "answer", "resume")
-_ALIASES = {
-    "ls": "runs list",
-    "ps": "runs list",
-    "status": "runs list",
-    "rm": "runs clean",
-    "delete": "runs clean",
-    "clean": "runs clean",
-    "show": "runs show",
-    "log": "trace show",
-    "continue": "resume",
-    "rerun": "resume",
-    "learn": "playbook",
-    "insights": "playbook",
-    "ask": "waiting",
-    "version": "--version",
-    "help": "--help",
-}
-"""What people type for commands that are called otherwise here."""
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """The one of `known`, which is not empty, that is most like `name`."""
-    from rapidfuzz import fuzz, process
-
-    return str(process.extractOne(name, known, scorer=fuzz.WRatio)[0])
-
-
-class Group(TyperGroup):
-    """A group of commands that names the nearest one when it is given a name that it does not have."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args and not ctx.resilient_parsing:  # a shell that completes wants no help
-            typer.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """What one begins with comes first."""
-        names = super().list_commands(ctx)
-        return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
-            meant = _ALIASES.get(args[0], "")
-            if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
-                meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
-            meant = meant or nearest(args[0], list(self.commands))
-            hint = f"did you mean {meant}? see: {ctx.command_path} --help"
-            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
-        return super().resolve_command(ctx, args)
-
-
-def group(name: str, help: str) -> typer.Typer:  # noqa: A002  as typer calls it
-    """A new group of commands, e.g. `runs`."""
-    return typer.Typer(name=name, help=help, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
-
-
-root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False, context_settings=HELP_NAMES)
-"""All commands and groups of `transom`."""
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Among:
@@ -99,9 +39,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], list[_Slot]]] = {}
 """All commands, by what a person types: what does the work, and what it is given beside the session."""
 
 
-def command(
-    app: typer.Typer, name: str, *, example: str, asks: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) -> Callable[[F], F]:
     """Add a function as the command `name` of `app`, with the common options.
 
     The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
@@ -114,7 +52,7 @@ def command(
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
     """
 
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+    def declare(function: F) -> F:
         hints = get_type_hints(function, include_extras=True)
         parameters = [*inspect.signature(function).parameters.values()][1:]
         own = [_slot(one.replace(annotation=hints[one.name])) for one in parameters]
@@ -124,8 +62,6 @@ def command(
         common = _slot(_keyword("common", Annotated[Options, Among(*names)]))
 
         def start(context: typer.Context, **given: Any) -> int:
-            from pydantic_core import to_jsonable_python
-
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
             if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly
@@ -151,19 +87,20 @@ _OF_THE_MODEL = ("model", "base_url", "max_cost")
 
 def can_resume(entry: Mapping[str, Any]) -> bool:
     """Whether a command of today began the run that keeps this entry."""
-    return entry.get("command") in _COMMANDS
+    path = entry.get("command", "")
+    if path not in _COMMANDS and path.partition(" ")[0] in TREE:
+        load(path.partition(" ")[0])
+    return path in _COMMANDS
 
 
 async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
-    """Give the command again that began a run; see `Session.again`."""
+    """Give the command again that began a run (`can_resume`); see `Session.again`."""
     function, _ = _COMMANDS[entry["command"]]
     return int(await function(today.again(entry), **given_in(entry)))
 
 
 def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the command that began a run, as its function takes them."""
-    from pydantic import TypeAdapter
-
     (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
     given = {one.name: one.default for one in _options(own)}
     for one in _options(own):

@@ -9,22 +9,31 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import transom
+from transom.checklist.build.flow import BuiltChecker
+from transom.checklist.item import load_item
+from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
+from transom.checklist.run import Verdict, text_report, together
 from transom.cli import investigate, story, study, trace, window
-from transom.cli.command import command, root
+from transom.cli.checking import LEARNED, answer_of
+from transom.cli.command import command
+from transom.cli.insights import opened
+from transom.cli.options import Options, manner_of
 from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
+from transom.cli.tree import root
+from transom.cli.verdicts import give_word, lines_of
+from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, SettingsError, TransomError
-
-if TYPE_CHECKING:
-    from transom.checklist.run import Verdict
-    from transom.llm import Chain, Request
+from transom.learning import Insight
+from transom.llm import Chain, Request, ScriptedProvider
 
 _SHOWN = "VER-02"
+_WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
 
 
@@ -33,9 +42,7 @@ async def demo(
     session: Session,
     products: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[PRODUCT]...", help="checklist, investigator, stories, studies or learning; default: all."
-        ),
+        typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
     ] = None,
 ) -> int:
     """Show every product on the shipped examples, without a model."""
@@ -46,10 +53,11 @@ async def demo(
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
+    _say(session, "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
+    _say(session, f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
-        title, show = _PARTS[name]
-        if session.format != "json":
-            print_text("", style(f"== {title}", "bold"))
+        title, about, show = _PARTS[name]
+        _say(session, "", style(f"== {title}", "bold"), f"   {about}", "")
         started = time.monotonic()
         try:
             documents[name] = await show(session, examples)
@@ -64,10 +72,6 @@ async def demo(
 
 async def _checklist(session: Session, examples: Path) -> Any:
     """The shipped items; one verdict, one window and one trace are shown whole."""
-    from transom.checklist.run import Verdict, together
-    from transom.cli.checking import answer_of
-    from transom.cli.told import Options
-
     folder = examples / "checks"
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
     verdicts: list[Verdict] = []
@@ -77,31 +81,33 @@ async def _checklist(session: Session, examples: Path) -> Any:
             session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
+                description = " ".join(load_item(item).description.split())
+                _say(session, f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
     if session.format != "json" and verdicts:
-        await _show(session, verdicts)
+        await _show(session, next((one for one in verdicts if one.item_id == _SHOWN), verdicts[0]))
     return together(verdicts)
 
 
-async def _show(session: Session, verdicts: list[Verdict]) -> None:
-    from transom.checklist.run import text_report
-
-    print_text("", style("Checklist: what came out", "bold"))
-    for verdict in verdicts:
-        counts = f"{len(verdict.found_items)} found, {len(verdict.missing_items)} missing, {len(verdict.waived)} waived"
-        print_text(f"  {style_status(f'{verdict.status:<5}')} {verdict.item_id:<14} {counts}")
-    shown = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), verdicts[0])
-    run_id = shown.run_id or ""
-    print_text("", style(f"One verdict ({shown.item_id})", "bold"), *text_report(shown).rstrip("\n").split("\n"))
-    print_text("", style("One window: what the role that writes the parser saw", "bold"))
+async def _show(session: Session, verdict: Verdict) -> None:
+    run_id = verdict.run_id or ""
+    print_text("", style(f"The verdict on {verdict.item_id}, with the lines that decided", "bold"), "")
+    print_text(*text_report(verdict).rstrip("\n").split("\n"))
+    print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
     await window.show_blocks(session, run_id, _PARSER_CALL)
-    print_text("", style("One trace: what happened when", "bold"))
+    print_text("", style("What happened when", "bold"), "")
     await trace.show(session, run_id)
     where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
     print_text(
         "",
-        f"every byte of it:      transom window show {run_id} --call {_PARSER_CALL} {where}",
-        f"the run's files:       transom runs show {run_id} {where}",
+        f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}",
+        f"  the files of the run:          transom runs show {run_id} {where}",
     )
+
+
+def _say(session: Session, *lines: str) -> None:
+    """Lines for people; where JSON is asked for there is one document at the end."""
+    if session.format != "json":
+        print_text(*lines)
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
@@ -109,51 +115,39 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
 
     Returns the insight's id, its standing after each step, and what happened to it.
     """
-    from transom.cli.check_words import give_word, lines_of
-    from transom.cli.checking import LEARNED
-    from transom.cli.insights import lines_of_insight, opened
-
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
-    session = replace(session, settings=settings, chains=[])
-    lines = print_text if session.format != "json" else (lambda *_: None)
+    quiet = replace(session, settings=settings, chains=[], verbosity=-1)
     standings: list[float] = []
 
-    def note() -> str:
-        with opened(session, LEARNED) as playbook:
+    def learned() -> Insight:
+        with opened(quiet, LEARNED) as playbook:
             one = next(iter(playbook.items.values()))
         standings.append(round(one.lower_bound, 2))
-        return f"    {one.id} stands at {standings[-1]}"
+        return one
 
-    await _build(session, examples, "POWER-01")
-    lines("  POWER-01: the parser's first draft fails a gate and is mended. That is learned:", note())
-    run, passed = await _build(session, examples, "POWER-02")
-    lines("", f"  POWER-02: the parser is shown it and names it; its first draft passes. Run {run}:")
-    if session.format != "json":
-        await window.show_blocks(session, run, 1)
-    lines(note())
-    word = await give_word(session, run, "POWER-02", "Ann Lee", confirmed=True)
-    lines("", *(f"  {line}" for line in lines_of(word)), note())
-    with opened(session, LEARNED) as playbook:
-        one = next(iter(playbook.items.values()))
-        events = playbook.events(one.id)
-    here = f"--workspace {os.path.relpath(folder, session.cwd)}"
-    lines("", style(f"transom playbook show {one.id} {here}", "bold"), *lines_of_insight(one, events))
-    history = [event.kind for event in events]
+    await _build(quiet, examples, "POWER-01")
+    one = learned()
+    _say(session, "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
+    _say(session, f'     {one.id} "{one.content}", standing {standings[-1]}')
+    run, passed = await _build(quiet, examples, "POWER-02")
+    _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes.")
+    learned()
+    word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
+    _say(session, f"     It counts for {one.id}, standing {standings[-1]}.")
+    learned()
+    _say(session, f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
+    with opened(quiet, LEARNED) as playbook:
+        history = [event.kind for event in playbook.events(one.id)]
+    here = f"--workspace {shlex.quote(os.path.relpath(folder, session.cwd))}"
+    _say(session, "", f"  its whole history:             transom playbook show {one.id} {here}")
+    _say(session, f"  what the parser was shown:     transom window show {run} --call 1 {here}")
     return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
 
 
 async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, str]:
     """Build a checker and run it; the id of the run, and the verdict's status."""
-    from transom.checklist.build.flow import BuiltChecker
-    from transom.checklist.item import load_item
-    from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
-    from transom.cli.checking import LEARNED
-    from transom.cli.insights import opened
-    from transom.cli.options import manner_of
-    from transom.cli.told import Options
-
     item, options = load_item(examples / f"{item_id}.yaml"), Options()
     spec = (examples / "ItemSpec.md").read_text("utf-8")
     spec = spec.replace("{item}", item_id).replace("{description}", item.description)
@@ -172,7 +166,6 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
 
 def _chain(replies: Path) -> Chain:
     """Answers each role with the reply that is recorded for it; there is another one for who is shown an insight."""
-    from transom.llm import Chain, ScriptedProvider
 
     def answer(request: Request) -> str:
         informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
@@ -182,14 +175,34 @@ def _chain(replies: Path) -> Chain:
     return Chain((ScriptedProvider(answer, name="recorded"),))
 
 
-_PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
-    "checklist": ("Checklist: from one line to a verdict on real logs", _checklist),
-    "investigator": ("Investigator: is this feature ready for its next stage?", investigate.demo),
-    "stories": ("Stories: an epic with evidence instead of claims", story.demo),
-    "studies": ("Studies: an optimisation that learns from failed solves", study.demo),
-    "learning": ("Learning: what one build got wrong, the next one knows", _learning),
+_PARTS: dict[str, tuple[str, str, Callable[[Session, Path], Awaitable[Any]]]] = {
+    "checklist": (
+        "Checklist: from one line to a verdict on real logs",
+        "Each item is a line of a sign-off checklist. Transom writes a checker from it and runs that on the logs.",
+        _checklist,
+    ),
+    "investigator": (
+        "Investigator: is this feature ready for its next stage?",
+        "It reads all that a feature's folder holds. Criteria of a policy decide; each is held to its source.",
+        investigate.demo,
+    ),
+    "stories": (
+        "Stories: an epic with evidence instead of claims",
+        "Recorded replies play the agent. Git says what changed, a test run says what works; claims count nothing.",
+        story.demo,
+    ),
+    "studies": (
+        "Studies: an optimisation that learns from failed solves",
+        "The lightest bracket that holds its load. Designs that the solver cannot solve become rules.",
+        study.demo,
+    ),
+    "learning": (
+        "Learning: what one build got wrong, the next one knows",
+        "Recorded replies play a model's part in two builds.",
+        _learning,
+    ),
 }
-"""By the name that a person types: its heading, and what runs it, prints it and returns its document."""
+"""By the name that a person types: its heading, what is to be seen, and what runs it and returns its document."""
 
 
 def _apart(session: Session) -> Session:
@@ -198,8 +211,6 @@ def _apart(session: Session) -> Session:
     Nor do a person's settings decide what the examples show or where their files go. Its runs are not resumed by
     themselves: the demonstration is.
     """
-    from transom.config.model import Paths
-
     settings = session.settings
     told = settings.origins.get("model") == "command line"
     apart = {

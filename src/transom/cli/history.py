@@ -6,15 +6,14 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from transom.cli.command import can_resume
 from transom.cli.session import Session
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.runs.journal import RunState
-    from transom.store import Record, SqliteStore
+from transom.runs.journal import RunState, fold
+from transom.runs.run import RUNS
+from transom.store import Record, SqliteStore
 
 T = TypeVar("T")
 _LEAST = 70  # of 100; below it two ids have no more in common than any two
@@ -51,8 +50,8 @@ class RunView:
 
 @asynccontextmanager
 async def history(session: Session) -> AsyncIterator[SqliteStore | None]:
-    """The workspace's database, None where there is none yet; looking never makes one."""
-    if not session.workspace_root.is_dir() or not session.workspace.database.is_file():
+    """The workspace's database, None where there is none yet."""
+    if session.known_database is None:
         yield None
         return
     async with session.open_store() as store:
@@ -82,8 +81,6 @@ def next_step(found: RunView) -> str:
 
 def all_runs(store: SqliteStore) -> list[RunRow]:
     """All runs, the newest first."""
-    from transom.runs.run import RUNS
-
     documents: list[Any] = list(store.items(RUNS).values())
     rows = [RunRow(row["id"], row["kind"], row["name"], row["inputs"]) for row in documents]
     return sorted(rows, key=lambda row: row.id, reverse=True)
@@ -91,14 +88,18 @@ def all_runs(store: SqliteStore) -> list[RunRow]:
 
 def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
     """The run with its journal."""
-    from transom.runs.journal import fold
-
     records = store.read(f"run/{row.id}")
     state = fold(records)
     status = state.status
     if status == "running" and not _has_process(session, row.id):
         status = "paused" if state.waiting else "interrupted"
     return RunView(row, records, state, status)
+
+
+async def all_views(session: Session) -> list[RunView]:
+    """All runs with their journals, the newest first."""
+    async with history(session) as store:
+        return [view(session, store, row) for row in all_runs(store)] if store else []
 
 
 def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from transom.cli.output import counted, plain, style, table
 from transom.cli.session import Session
-
-if TYPE_CHECKING:
-    from transom.learning import Insight, Playbook
-    from transom.learning.ledger import PlaybookEvent
+from transom.learning import Insight, Playbook
+from transom.learning.curator import elsewhere
+from transom.learning.exchange import insight_json
+from transom.learning.ledger import PlaybookEvent
+from transom.memory import find_embedder
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,7 @@ class Scope:
 @contextmanager
 def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
     """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
-    from transom.learning import Playbook
-    from transom.memory import find_embedder
-
-    seen, there = scope or Scope(), session.workspace_root.is_dir() and session.workspace.database.is_file()
-    path = session.workspace.database if there or making else None
+    seen, path = scope or Scope(), session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
     with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
         playbook.embed_missing()
@@ -43,8 +40,6 @@ def opened(session: Session, scope: Scope | None = None, *, making: bool = False
 @contextmanager
 def looked_at(session: Session, scope: Scope) -> Iterator[Playbook]:
     """The playbook, to be printed; at the end a person is told where more insights lie than are seen from here."""
-    from transom.learning.curator import elsewhere
-
     with opened(session, scope) as playbook:
         yield playbook
         for place, number in elsewhere(playbook).items() if session.format == "text" else ():
@@ -68,8 +63,6 @@ def figures_of(session: Session, figures: Mapping[str, Any]) -> int:
 
 def document_of(one: Insight) -> dict[str, Any]:
     """An insight as JSON."""
-    from transom.learning.exchange import insight_json
-
     figures = {"net_score": one.net_score, "confidence": one.confidence, "lower_bound": round(one.lower_bound, 6)}
     return {**insight_json(one), **figures}
 

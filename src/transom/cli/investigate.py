@@ -7,23 +7,34 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from transom.cli.command import command, given_in, root
-from transom.cli.output import print_text, reports_in, say, style_status
+from transom.canonical import Json
+from transom.cli.command import command, given_in
+from transom.cli.history import found_run
+from transom.cli.insights import Scope
+from transom.cli.insights import opened as playbook_of
+from transom.cli.memory import opened
+from transom.cli.output import day_of, print_text, reports_in, say, style_status
 from transom.cli.session import Session
-from transom.cli.told import day_of
+from transom.cli.tree import root
 from transom.errors import InputError, Paused
-
-if TYPE_CHECKING:
-    from transom.canonical import Json
-    from transom.investigator.inquiry import Inquiry
-    from transom.investigator.result import Investigation
-    from transom.llm import Chain, Provider
-    from transom.runs import Run
-    from transom.store import SqliteStore
+from transom.formats.jira_rest import fetch_issues
+from transom.investigator.dialogue import follow_up, judged
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.lessons import DOMAIN, take_judgement
+from transom.investigator.phases import investigate as investigated
+from transom.investigator.policy import load_policy, load_waivers
+from transom.investigator.remembering import dependants
+from transom.investigator.report import FORMATS, text_report
+from transom.investigator.result import Investigation
+from transom.investigator.rules import investigator_rules
+from transom.investigator.sources import DataFolder
+from transom.llm import Chain, Provider
+from transom.runs import Run, trace_id, write_file
+from transom.store import SqliteStore
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
@@ -63,9 +74,6 @@ async def investigate(
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
     """
-    from transom.investigator.report import FORMATS, text_report
-    from transom.runs import write_file
-
     if go_on is not None:
         return await _follow_up(session, go_on, question)
     reports = reports_in(options.reports, FORMATS)
@@ -87,11 +95,6 @@ async def investigate(
 
 def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> Inquiry:
     """What is asked, of which data, by which policy."""
-    from transom.formats.jira_rest import fetch_issues
-    from transom.investigator.inquiry import Inquiry
-    from transom.investigator.policy import load_policy, load_waivers
-    from transom.investigator.sources import DataFolder
-
     if options.data is None:
         raise InputError("no data were given", where="--data", hint="name the folder of the features' folders")
     data = DataFolder(session.cwd / options.data)
@@ -107,11 +110,6 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
-    from transom.investigator.dialogue import judged
-    from transom.investigator.lessons import take_judgement
-    from transom.investigator.phases import investigate as investigated
-    from transom.runs import trace_id
-
     result = await investigated(run, inquiry)
     waits = None
     try:
@@ -126,11 +124,6 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
 @asynccontextmanager
 async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
     """The inquiry with the workspace's playbook and memory; a broken memory is told of and stops nothing."""
-    from transom.cli.insights import Scope
-    from transom.cli.insights import opened as playbook_of
-    from transom.cli.memory import opened
-    from transom.investigator.lessons import DOMAIN
-
     with playbook_of(session, Scope(domain=DOMAIN), making=True) as playbook:
         if options.no_memory:
             yield replace(inquiry, playbook=playbook)
@@ -154,17 +147,11 @@ async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOpt
 
 def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
     """Who answers; `rules` are the investigator's own, `more` makes further ones."""
-    from transom.investigator.rules import investigator_rules
-
     return session.chain(store, own={"rules": investigator_rules, **more})
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:
     """`--continue`: answer a question to an investigation, in its own run."""
-    from transom.cli.history import found_run
-    from transom.investigator.dialogue import follow_up
-    from transom.investigator.remembering import dependants
-
     async with found_run(session, name) as (_, found):
         entry = found.state.entry
     if entry.get("command") != KIND:
@@ -181,8 +168,6 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
 
 async def demo(session: Session, examples: Path) -> list[Investigation]:
     """Judge and print the first four features of the examples, each for its next stage."""
-    from transom.investigator.sources import DataFolder
-
     quiet, data, found = replace(session, verbosity=-1), examples / "incoming_data", []
     for feature in DataFolder(data).features[:4]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")

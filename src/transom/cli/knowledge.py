@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import problems_of
+from transom.cli.command import command
+from transom.cli.options import check_app
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
 from transom.formats.yaml_models import nearest_key
 
+knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.", check_app)
 
-def list_command(session: Session) -> int:
-    """`check knowledge list`: each domain with the items that it has."""
+
+@command(knowledge_app, "list", example="transom check knowledge list")
+def list_domains(session: Session) -> int:
+    """List the domains: what each answers, and its items."""
     knowledge = _knowledge(session)
     rows = [_row(domain, knowledge) for domain in knowledge.domains]
     lines = [f"{row['domain']:<22} {row['question']}: {row['items']}" for row in rows]
     return session.report({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
 
 
-def show_command(session: Session, name: str) -> int:
-    """`check knowledge show NAME`: what a domain can be told, what it reads, and how it judges."""
+@command(knowledge_app, "show", example="transom check knowledge show timing")
+def show(
+    session: Session, domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+) -> int:
+    """Show what a domain can be asked, its items, and what it reads."""
     knowledge = _knowledge(session)
-    domain = _domain(knowledge, name)
-    return session.report(domain.model_dump(mode="json", by_alias=True), *_shown(domain, knowledge))
+    found = _domain(knowledge, domain)
+    return session.report(found.model_dump(mode="json", by_alias=True), *_shown(found, knowledge))
 
 
-def lint_command(session: Session, files: Sequence[Path]) -> int:
-    """`check knowledge lint FILE...`: as if they lay in a folder of the settings; what is wrong is an error."""
+@command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
+def lint(
+    session: Session, files: Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
+) -> int:
+    """Look a domain's file over: keys, word lists, regexes, names."""
     knowledge = _knowledge(session, files)
     named = [_of_file(knowledge, file) for file in files]
     languages = [one for one in knowledge.languages if one.domain in named]
@@ -40,8 +55,15 @@ def lint_command(session: Session, files: Sequence[Path]) -> int:
     return session.report({"findings": found}, *(found or ["nothing found"]), code=1 if found else 0)
 
 
-def trial_command(session: Session, names: Sequence[str]) -> int:
-    """`check knowledge test NAME|FILE...`: the examples of domains, which are their tests; of all without a name."""
+@command(knowledge_app, "test", example="transom check knowledge test physical_verification")
+def trial(
+    session: Session,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Domains; all without one.")
+    ] = None,
+) -> int:
+    """Try the examples in a domain's file, which are its tests."""
+    names = names or []
     files = {name: Path(name) for name in names if name.endswith((".yaml", ".yml"))}
     knowledge = _knowledge(session, files.values())
     chosen = [_of_file(knowledge, files[one]) if one in files else _domain(knowledge, one) for one in names]

@@ -6,14 +6,19 @@ from typing import Annotated
 
 import typer
 
-from transom.cli.command import command, group
+from transom.cli.command import command
 from transom.cli.insights import Scope, document_of, figures_of, looked_at, opened, rows_of
 from transom.cli.output import counted, style, table
 from transom.cli.session import Session
+from transom.cli.tree import group
+from transom.learning.caching import cache_stats
+from transom.learning.curator import learning_report
+from transom.learning.session import close_session, open_session, session_of
+from transom.learning.session import note as note_in
 
-session_app = group("session", "The session of a workspace: what is done and relied on.")
-learning_app = group("learning", "What was learned.")
-cache_app = group("cache", "What vendors' caches did.")
+session_app = group("session")
+learning_app = group("learning")
+cache_app = group("cache")
 
 Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="May be given several times.")]
 
@@ -26,8 +31,6 @@ def open_(
     study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
 ) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
-    from transom.learning.session import open_session
-
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
@@ -40,8 +43,6 @@ def note(
     used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
 ) -> int:
     """Note what was done, what went wrong, and what was relied on."""
-    from transom.learning.session import note as note_in
-
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
     state = note_in(session.workspace_root, actions=action or (), errors=error or (), used=ids)
@@ -51,8 +52,6 @@ def note(
 @command(session_app, "show", example="transom session show")
 def show(session: Session) -> int:
     """Show the open session, as every window shows it."""
-    from transom.learning.session import session_of
-
     state = session_of(session.workspace_root)
     document = {"session_id": state.session_id, **state.exposed.model_dump(mode="json")}
     lines = state.get_llm_context().splitlines() or ["no session is open"]
@@ -62,8 +61,6 @@ def show(session: Session) -> int:
 @command(session_app, "context", example="transom session context")
 def context(session: Session, scope: Scope) -> int:
     """Print what a model would be shown: session and insights."""
-    from transom.learning.session import session_of
-
     state = session_of(session.workspace_root)
     shown = state.exposed
     with opened(session, scope) as playbook:
@@ -79,8 +76,6 @@ def close(
     good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
 ) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
-    from transom.learning.session import close_session
-
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
     updated, added = ", ".join(done["items_updated"]) or "none", counted(done["insights_added"], "insight")
@@ -91,8 +86,6 @@ def close(
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
     """Say what was learned, and what a person should look at."""
-    from transom.learning.curator import learning_report
-
     with looked_at(session, scope) as playbook:
         found = learning_report(playbook)
     stats = found.stats
@@ -115,6 +108,4 @@ def report(session: Session, scope: Scope) -> int:
 @command(cache_app, "stats", example="transom cache stats")
 def stats(session: Session) -> int:
     """Say how much of the newest calls came from vendors' caches."""
-    from transom.learning.caching import cache_stats
-
     return figures_of(session, cache_stats(session.workspace_root))

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import command, group
+from transom.canonical import Json
+from transom.cli.command import command
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
+from transom.memory import MemoryEntry, SqliteMemory, find_embedder
 
-if TYPE_CHECKING:
-    from transom.canonical import Json
-    from transom.memory import MemoryEntry, SqliteMemory
-
-memory_app = group("memory", "Memory: texts, found by words, meaning and relations.")
+memory_app = group("memory")
 
 Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 
 
 @asynccontextmanager
-async def opened(session: Session) -> AsyncIterator[SqliteMemory]:
-    """The workspace's memory."""
-    from transom.memory import SqliteMemory, find_embedder
-
+async def opened(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
+    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be made."""
+    path = session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
-    async with SqliteMemory.open(session.workspace.database, embedder) as memory:
+    async with SqliteMemory.open(path, embedder) as memory:
         yield memory
 
 
@@ -54,7 +52,7 @@ async def search(
     limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = 5,
 ) -> int:
     """Find entries by words, and by meaning with embeddings."""
-    async with opened(session) as memory:
+    async with opened(session, making=False) as memory:
         await memory.embed_missing()
         found = await memory.retrieve(query, limit, _pairs(meta))
     return _report(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
@@ -86,7 +84,7 @@ async def neighbours(
     ] = "both",
 ) -> int:
     """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
-    async with opened(session) as memory:
+    async with opened(session, making=False) as memory:
         found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=direction)
     return _report(
         session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]

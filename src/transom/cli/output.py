@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ GRAVITY = (2, 3, 1, 0)
 """Exit codes, the gravest first: error, waiting, the answer is no, done."""
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
 _EVERY = 0.1  # seconds between two counts of what a model has written
@@ -160,6 +163,11 @@ def style_status(status: str) -> str:
     return style(status, "green" if name in _GOOD else "red" if name in _BAD else "yellow")
 
 
+def toned(tone: str, text: str) -> str:
+    """A text of a product's report in the style of its tone."""
+    return style(text, _TONES[tone])
+
+
 def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
     """Rows as aligned columns below a bold head, left-justified, no trailing blanks; without rows nothing at all."""
     cells = [[printable(str(cell)) for cell in row] for row in rows]
@@ -177,6 +185,22 @@ def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str
             hint = f"write FORMAT:PATH with one of {', '.join(formats)}"
             raise InputError(f"{kind + colon + path!r} is no report", where="--report", hint=hint)
     return [(kind, Path(path).expanduser()) for kind, _, path in parts]
+
+
+def day_of(as_of: str | None) -> date:
+    """The day of `--as-of`; today by default."""
+    try:
+        return date.fromisoformat(as_of) if as_of is not None else date.today()
+    except ValueError as error:
+        raise InputError(f"{as_of!r} is no date", where="--as-of", hint="write YYYY-MM-DD") from error
+
+
+def age(text: str, option: str = "--older-than") -> timedelta:
+    """`30m`, `12h`, `7d`, `2w`; `option` is where it was given."""
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", text)
+    if not match:
+        raise InputError(f"{text!r} is no age", where=option, hint="write 30m, 12h, 7d or 2w")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def plain(value: object) -> str:

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import RunArgument, command, group
+from transom.canonical import digest
+from transom.cli.command import RunArgument, command
+from transom.cli.history import found_run
 from transom.cli.insights import (
     Scope,
     document_of,
@@ -20,9 +22,24 @@ from transom.cli.insights import (
 )
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError
+from transom.learning import (
+    Curator,
+    ErrorPatterns,
+    InsightCategory,
+    Playbook,
+    Reflector,
+    Source,
+    import_json,
+    import_notes,
+)
+from transom.learning import reflection as by_model
+from transom.learning.exchange import export_json
+from transom.learning.session import SKILL
+from transom.runs import write_file
 
-playbook_app = group("playbook", "The playbook: what was learned, and how it stands.")
+playbook_app = group("playbook")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
@@ -69,8 +86,6 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
-    from transom.learning import ErrorPatterns, InsightCategory, Source
-
     with opened(session, scope, making=True) as playbook:
         tag = tag or [*ErrorPatterns().tags_in(text)]
         level: Literal["study"] | None = "study" if scope.study else None
@@ -93,8 +108,6 @@ def feedback(
     by: By = "a person",
 ) -> int:
     """Count one outcome for or against an insight, as you judge it."""
-    from transom.learning import Source
-
     with opened(session) as playbook:
         playbook.require(insight)
         playbook.record_outcome(insight, helpful, followed=True, source=Source(by=by))
@@ -156,8 +169,6 @@ def export(
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
 ) -> int:
     """Write the insights as JSON; the same insights, the same bytes."""
-    from transom.learning.exchange import export_json
-
     with looked_at(session, scope) as playbook:
         if file:
             playbook.save(session.cwd / file)
@@ -170,11 +181,9 @@ def export(
 def import_files(
     session: Session,
     scope: Scope,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="playbook.json, or notes as .jsonl.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")],
 ) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
-    from transom.learning import import_json, import_notes
-
     with opened(session, scope, making=True) as playbook:
         paths = [session.cwd / file for file in files]
         done = [import_notes(playbook, [it]) if it.suffix == ".jsonl" else import_json(playbook, it) for it in paths]
@@ -195,8 +204,6 @@ def review(
     by: By = "a person",
 ) -> int:
     """Ask a person about insights that are uncertain or long unused."""
-    from transom.learning import Curator
-
     with looked_at(session, scope) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
@@ -215,11 +222,6 @@ async def reflect(
     ] = 0.5,
 ) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
-    from transom.canonical import digest
-    from transom.cli.history import found_run
-    from transom.learning import Playbook, Reflector
-    from transom.learning import reflection as by_model
-
     async with found_run(session, run) as (store, found):
         row, chain = found.row, session.chain(store)
         if all(one.name == "rules" for one in chain.everyone):
@@ -252,8 +254,6 @@ def edit(
     by: By = "a person",
 ) -> int:
     """Change an insight; its id and its standing stay."""
-    from transom.learning import Curator
-
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
@@ -269,8 +269,6 @@ def retire(
     by: By = "a person",
 ) -> int:
     """Show an insight no more. It stays as a tombstone, and is not learned again."""
-    from transom.learning import Curator
-
     with opened(session) as playbook:
         if undo:
             return print_one(session, Curator(playbook).restore(insight, by=by), "restored")
@@ -283,9 +281,6 @@ def bootstrap(
     folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
 ) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
-    from transom.learning.session import SKILL
-    from transom.runs import write_file
-
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
     return session.report({"path": str(path)}, f"wrote {path}")
 
@@ -294,17 +289,13 @@ def bootstrap(
 def merge(
     session: Session,
     keep: Id,
-    others: Annotated[list[str], typer.Argument(metavar="ID...", help="What becomes part of it.")],
+    others: Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")],
     by: By = "a person",
 ) -> int:
     """Make insights part of one. It gets their counts, tags and sources."""
-    from transom.learning import Curator
-
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")
 
 
 def _category(text: str | None) -> Any:
-    from transom.learning import InsightCategory
-
     return InsightCategory.named(text) if text else None

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import RunArgument, can_resume, command, give_again, group, root
-from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
+from transom.cli.command import RunArgument, can_resume, command, give_again
+from transom.cli.history import RunView, all_views, found_run, next_step
 from transom.cli.output import counted, style, style_status, table
 from transom.cli.session import Session
+from transom.cli.tree import group, root
 from transom.cli.waiting import questions_of
 from transom.errors import RunError
+from transom.llm.egress import EgressPolicy
+from transom.runs import checkpoints, trace_id
+from transom.runs.windows import recording_of
+from transom.telemetry import Redactor
 
-runs_app = group("runs", "Runs: what was started, how far it came, what it waits for.")
+runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
 
@@ -23,8 +27,7 @@ _STOPPED = ("failed", "paused", "interrupted")
 @command(runs_app, "list", example="transom runs list")
 async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
-    async with history(session) as store:
-        views = [view(session, store, row) for row in all_runs(store)] if store else []
+    views = await all_views(session)
     rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
     lines = table(rows, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
     return session.report({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]}, *lines)
@@ -38,38 +41,6 @@ async def show_run(session: Session, run: RunArgument) -> int:
     return session.report(document, *_lines(document, found))
 
 
-@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
-async def clean_runs(
-    session: Session,
-    older_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AGE",
-            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
-        ),
-    ] = None,
-    keep_successful: Annotated[
-        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
-    ] = False,
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
-) -> int:
-    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
-    from transom.cli.cleaning import Cleaning, age
-
-    oldest = datetime.now(UTC) - age(older_than or "7d")  # said even where there is nothing to clean
-    async with history(session) as store:
-        cleaning = Cleaning(session, oldest, keep_successful, older_than is None, archive, dry_run)
-        rows = [await cleaning.clean(store, view(session, store, row)) for row in all_runs(store)] if store else []
-    gone = [row for row in rows if row["kept"] is None]
-    shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
-    freed, removed = sum(row["bytes"] for row in gone), "would be" if dry_run else "were"
-    lines, document = table(shown), {"schema": "transom.cleaned/1", "dry_run": dry_run, "runs": rows}
-    return session.report(document, *lines, f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
-
-
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
 async def record_run(
     session: Session,
@@ -78,10 +49,6 @@ async def record_run(
     local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
 ) -> int:
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
-    from transom.llm.egress import EgressPolicy
-    from transom.runs.windows import recording_of
-    from transom.telemetry import Redactor
-
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
         made = recording_of(store, found.records, policy=policy, redact=session.redact or Redactor(), local=local)
@@ -121,8 +88,6 @@ def _summary(found: RunView) -> dict[str, Any]:
 
 
 def _document(session: Session, found: RunView) -> dict[str, Any]:
-    from transom.runs import checkpoints, trace_id
-
     return {
         "schema": "transom.run/1",
         **_summary(found),

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from transom.cli.command import command, root
+from transom.cli.command import command
 from transom.cli.insights import Scope, opened
 from transom.cli.output import say
 from transom.cli.session import Session
+from transom.cli.tree import root
 from transom.errors import SettingsError, install_hint
 
 

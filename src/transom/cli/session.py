@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -9,22 +11,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.canonical import Json
 from transom.cli.output import Live, print_json, print_text, printable, say
+from transom.cli.providers import build_chain
+from transom.config import Settings, load_settings
+from transom.context import WindowBudget
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.canonical import Json
-    from transom.config import Settings
-    from transom.llm import Chain, Provider
-    from transom.llm.naming import Surroundings
-    from transom.runs import Run, Workspace
-    from transom.runs.prices import Spending
-    from transom.store import SqliteStore
-    from transom.telemetry import Redactor
+from transom.llm import Chain, Provider
+from transom.llm.naming import Surroundings, named_chain
+from transom.llm.prices import Prices, Spending, priced_exporter
+from transom.runs import Retention, Run, Workspace, find_workspace
+from transom.store import SqliteStore
+from transom.telemetry import Redactor, configure
+from transom.telemetry.address import checked, shown
 
 Format = Literal["text", "json"]
 
@@ -91,9 +94,6 @@ class Session:
     @staticmethod
     def start(options: Options, *, cwd: Path | None = None, environ: Mapping[str, str] = os.environ) -> Session:
         """Read the settings and set up logging."""
-        from transom.config import load_settings
-        from transom.telemetry import Redactor, configure
-
         try:
             cwd = cwd or Path.cwd()
         except OSError as error:
@@ -112,18 +112,19 @@ class Session:
     @property
     def workspace_root(self) -> Path:
         """The workspace's folder, which may not exist yet: --workspace, paths.cache_dir, or the nearest upwards."""
-        from transom.runs import find_workspace
-
         return self.settings.workspace or self.settings.paths.cache_dir or find_workspace(self.cwd)
 
     @cached_property
     def workspace(self) -> Workspace:
         """The workspace, made where it is missing."""
-        from transom.runs import Workspace
-        from transom.runs.prices import priced_exporter
-
         exporter = priced_exporter(self.settings.telemetry.otlp_endpoint, self.settings.paths.prices)
         return Workspace.at(self.workspace_root, state_dir=self.settings.state_dir, exporter=exporter)
+
+    @property
+    def known_database(self) -> Path | None:
+        """The workspace's database, None where there is none yet: looking never makes one."""
+        there = self.workspace_root.is_dir() and self.workspace.database.is_file()
+        return self.workspace.database if there else None
 
     def begun_by(self, command: str, given: Mapping[str, Any]) -> None:
         """Note the command, for `entry`; `given` are its own options and arguments, as JSON."""
@@ -140,8 +141,6 @@ class Session:
 
         What is given today, of `--model`, `--base-url` and `--max-cost`, counts more.
         """
-        from transom.config import load_settings
-
         cwd = entry.get("cwd") or str(self.cwd)
         told = {**entry.get("settings", {}), **self.given, "workspace": str(self.workspace_root)}
         try:
@@ -185,9 +184,6 @@ class Session:
 
         In the store the providers' limits keep what was spent. `own` are a product's providers with names of their own.
         """
-        from transom.cli.providers import build_chain
-        from transom.llm.naming import Surroundings, named_chain
-
         if self.answers:
             return self.answers
         spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
@@ -203,7 +199,6 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-        from transom.runs.prices import Prices, Spending
 
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
@@ -224,15 +219,10 @@ class Session:
         entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
-        from logging import getLogger
-
-        from transom.context import WindowBudget
-        from transom.runs import Retention, Run
-
         chain = chain or self.chain(store)
         spending = self.spending(chain)
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
-        getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        logging.getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
@@ -257,7 +247,6 @@ class Session:
 
     def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:
         """Run a command's coroutine to its end, and let go of connections."""
-        import asyncio
 
         async def whole() -> int:
             try:
@@ -271,8 +260,6 @@ class Session:
 
 def without_credentials(url: str | None) -> str | None:
     """An address without user, password and query, any of which may hold a key: the journal keeps no secrets."""
-    from transom.telemetry.address import checked, shown
-
     if url is None:
         return None
     try:

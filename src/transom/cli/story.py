@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import Among, command, group
+from transom.cli.command import Among, command
+from transom.cli.insights import Scope
+from transom.cli.insights import opened as playbook_of
 from transom.cli.output import print_text, style_status, table
 from transom.cli.session import Session
+from transom.cli.tree import group
+from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
+from transom.llm import Provider
+from transom.stories.backlog import find_backlog
+from transom.stories.epic import open_project, plan, run_epic
+from transom.stories.git import Git, Worktrees
+from transom.stories.handoff import STAGES
+from transom.stories.results import EpicResult, StoryResult
+from transom.stories.shared import Epic, StorySettings
+from transom.stories.status import repair as settle
+from transom.stories.testrun import TestCommand
+from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from transom.config.model import WorkerKind
-    from transom.llm import Provider
-    from transom.stories.results import EpicResult, StoryResult
-    from transom.stories.shared import Epic, StorySettings
-
-story_app = group("story", "An epic's stories from SM to the merge, by evidence.")
+story_app = group("story")
 
 
 @dataclass(frozen=True)
@@ -50,14 +57,12 @@ async def run(
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
     merged. Give the same command again to go on.
     """
-    from transom.stories.epic import open_project, plan, run_epic
-
     project = await open_project(session.cwd / options.project)
     if not options.epic:
         raise InputError("no epic was given", where="--epic", hint="name one, e.g. --epic epic-1")
     settings = settings_of(session, unsafe=options.unsafe)
     if options.dry_run:
-        planned = plan(project, options.epic, options.story, settings)
+        planned = await plan(project, options.epic, options.story, settings)
         return session.report(planned, *lines_of(planned), code=planned.exit_code)
     async with _epic(session, project, options, settings) as epic:
         result = await run_epic(epic, options.story)
@@ -75,11 +80,6 @@ async def status(
     ] = None,
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
-    from transom.stories.backlog import find_backlog
-    from transom.stories.epic import open_project
-    from transom.stories.git import Git
-    from transom.stories.status import repair as settle
-
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)
     merged = await Git(project).merged(options.epic, session.settings.stories.target)
@@ -94,10 +94,6 @@ async def status(
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
     """How stories are worked on, from the settings."""
-    from transom.stories.handoff import STAGES
-    from transom.stories.shared import StorySettings
-    from transom.stories.testrun import TestCommand
-
     told, agent = session.settings.stories, session.settings.agent
     if agent.command and shutil.which(agent.command[0]) is None:
         raise InputError(f"there is no program {agent.command[0]}", where="agent.command", hint="correct it")
@@ -113,13 +109,6 @@ def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:
 @asynccontextmanager
 async def _epic(session: Session, project: Path, options: StoryOptions, settings: StorySettings) -> AsyncIterator[Epic]:
     """The run of an epic, with its workers in their seats."""
-    from transom.cli.insights import Scope
-    from transom.cli.insights import opened as playbook_of
-    from transom.stories.backlog import find_backlog
-    from transom.stories.git import Worktrees
-    from transom.stories.shared import Epic
-    from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
-
     backlog = find_backlog(project, options.epic)
     agent, replay = session.settings.agent.command, session.settings.stories.replay
     inputs: dict[str, Any] = {"project": str(project), "epic": options.epic, "story": options.story}
@@ -144,6 +133,9 @@ def lines_of(result: EpicResult) -> list[str]:
     """A result for people."""
     lines = ["dry run: nobody is called, and nothing changes"] if result.dry_run else []
     lines += [line for story in result.stories for line in _lines(story)]
+    waiting = [story.reason for story in result.stories if story.status == "paused"]
+    if any("transom resume" not in reason for reason in waiting):
+        lines.append(f"once that is settled, go on with: transom resume {result.run_id}")
     return lines + [f"disagrees: {one}" for one in result.drift]
 
 
@@ -168,10 +160,6 @@ async def demo(session: Session, examples: Path) -> EpicResult:
 
     One story is merged, one is blocked, one fails its tests at first.
     """
-    from transom.config.model import StoriesSettings, Workers
-    from transom.stories.epic import open_project, run_epic
-    from transom.stories.git import Git
-
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))

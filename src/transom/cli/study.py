@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transom.cli.command import command, group
+from transom.cli.command import command
 from transom.cli.output import print_text
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
 
-study_app = group("study", "Optimisation studies that learn from failed solves.")
+study_app = group("study")
 
 _Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
 
@@ -91,16 +92,16 @@ async def report(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import kept_study, standing
+    from transom.studies.pipeline import standing
     from transom.studies.report import report_html, write_pictures
 
-    runner = kept_study(found, _root(session))
-    trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
-    pictures = write_pictures(runner, trials, folder, result.best)
-    insights = runner.guide.advice.insights(found.scope)
-    path = folder / "report.html"
-    write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
-    return session.report(result, *_lines(runner, result, path), code=0 if result.best else 1)
+    with _opened(session, found, kept=True) as runner:
+        trials, result, folder = runner.trials(), standing(runner), out or runner.folder / "report"
+        pictures = write_pictures(runner, trials, folder, result.best)
+        insights = runner.guide.advice.insights(found.scope)
+        path = folder / "report.html"
+        write_file(path, report_html(found, trials, result, insights, pictures).encode("utf-8"))
+        return session.report(result, *_lines(runner, result, path), code=0 if result.best else 1)
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
@@ -113,10 +114,10 @@ async def export(
     from transom.runs import write_file
 
     found = _found(session, study)
-    from transom.studies.pipeline import kept_study
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
-    trials = kept_study(found, _root(session)).trials()
+    with _opened(session, found, kept=True) as runner:
+        trials = runner.trials()
     if out is not None:
         if out.suffix not in (".csv", ".jsonl"):
             raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
@@ -128,15 +129,19 @@ async def export(
 
 
 @contextmanager
-def _opened(session: Session, study: Study) -> Iterator[StudyRunner]:
-    """A study with the workspace's playbook."""
+def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[StudyRunner]:
+    """A study with the workspace's playbook; `kept`: one that was run there before."""
     from transom.cli.insights import Scope, opened
-    from transom.studies.learned import PlaybookAdvice
+    from transom.studies.advice import Advice
+    from transom.studies.pipeline import kept_study
     from transom.studies.runner import StudyRunner
 
-    with opened(session, Scope(domain=study.scope), making=True) as playbook:
-        root = session.workspace.root / "studies"
-        yield StudyRunner(study, root, PlaybookAdvice(root, playbook), progress=session.progress)
+    root = _root(session)
+    with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
+        if kept:
+            yield kept_study(study, root, playbook)
+        else:
+            yield StudyRunner(study, root, Advice(root, playbook), progress=session.progress)
 
 
 def _found(session: Session, study: str) -> Study:

@@ -8,19 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
+
+import typer
 
 from transom.canonical import Json
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import own_files
 from transom.checklist.rules import load_knowledge
 from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
-from transom.cli.checking import all_command
+from transom.cli.checking import all_
+from transom.cli.command import Among, command
 from transom.cli.meaning import on_terminal, write_reads_as
-from transom.cli.options import places_of
+from transom.cli.options import NamedLines, Options, check_app, places_of
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
-from transom.cli.told import NamedLines, Options
 from transom.errors import InputError
 from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import add_key, load_yaml
@@ -36,8 +38,18 @@ _SHOWN = 3
 _TAIL = 30
 
 
-async def teach_command(session: Session, path: Path, told: NamedLines, options: Options) -> int:
-    """`check teach`; 3 where lines have to be marked before anything is kept."""
+@command(check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121")
+async def teach(
+    session: Session,
+    path: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")],
+    options: Annotated[Options, Among("variables")],
+    lines: NamedLines,
+) -> int:
+    """Teach a log by lines of it that are good or bad.
+
+    Writes a domain from them, shows what it would match in the whole log, and gives the verdict. On a terminal it asks
+    for what is missing. Exit 3: lines have to be marked before anything is kept.
+    """
     item = load_item(path)
     places = places_of(session, options, None)
     found = own_files(item, places.roots(places.of(item, path.parent)))
@@ -49,9 +61,9 @@ async def teach_command(session: Session, path: Path, told: NamedLines, options:
     names = Counter(one.name for one in found)
     files = {one.name if names[one.name] == 1 else str(one): one for one in found}
     texts = {name: _lines(file) for name, file in files.items()}
-    marked = [_line(session, files, mark, at) for mark in _MARKS for at in getattr(told, mark)]
-    ends = [_line(session, files, "end", at) for at in told.end if at != _NO_END]
-    endless = _NO_END in told.end
+    marked = [_line(session, files, mark, at) for mark in _MARKS for at in getattr(lines, mark)]
+    ends = [_line(session, files, "end", at) for at in lines.end if at != _NO_END]
+    endless = _NO_END in lines.end
     lesson = (_talk if on_terminal(session) else _learned)(texts, marked, ends, endless=endless)
     if lesson is None:
         say(f"transom: {path}: nothing was kept")
@@ -65,7 +77,7 @@ async def teach_command(session: Session, path: Path, told: NamedLines, options:
     settings = session.settings.model_copy(update={"paths": paths.model_copy(update={"knowledge_dirs": dirs})})
     again = {**session.entry, "command": "check all"}
     again["given"] = {**session.entry.get("given", {}), "items": [str(path.absolute())]}
-    return await all_command(replace(session, settings=settings, chains=[], entry=again), [path], options)
+    return await all_(replace(session, settings=settings, chains=[], entry=again), [path], options)
 
 
 def _folder(session: Session) -> Path:

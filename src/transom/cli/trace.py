@@ -5,29 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from transom.cli.command import command, group
+from transom.cli.command import command
 from transom.cli.history import RunRow, all_runs, history, pick
-from transom.cli.output import counted, say, style, table
+from transom.cli.output import age, counted, say, style, table
 from transom.cli.session import Session
+from transom.cli.tree import group
 from transom.errors import StoreError
+from transom.llm.prices import Prices
+from transom.runs import trace_id
+from transom.telemetry import failures, list_traces, read_trace, waterfall
+from transom.telemetry.documents import TraceDocument, TraceList
+from transom.telemetry.read import read_traces
+from transom.telemetry.stats import Stats, statistics
 
-if TYPE_CHECKING:
-    from transom.telemetry.stats import Stats
-
-trace_app = group("trace", "Traces: what happened when, and how long it took.")
+trace_app = group("trace")
 
 
 @command(trace_app, "list", example="transom trace list")
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
-    from transom.runs import trace_id
-    from transom.telemetry import list_traces
-    from transom.telemetry.documents import TraceList
-
     odd: list[str] = []
     traces = list_traces(session.workspace_root / "traces", odd)
     _tell(odd)
@@ -54,9 +54,6 @@ async def show(
     trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")],
 ) -> int:
     """Show one trace: what failed, and a waterfall of all."""
-    from transom.telemetry import failures, read_trace, waterfall
-    from transom.telemetry.documents import TraceDocument
-
     path = await _find(session, trace)
     odd: list[str] = []
     spans = read_trace(path, odd)
@@ -75,15 +72,10 @@ async def stats(
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""
-    from transom.cli.cleaning import age
-    from transom.runs.prices import Prices, price_by
-    from transom.telemetry.read import read_traces
-    from transom.telemetry.stats import statistics
-
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     odd: list[str] = []
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
-    price = price_by(Prices.load(session.settings.paths.prices))
+    price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
     _tell(odd)
     return session.report(found, *(_stats_lines(found) if found.traces else [_none(session, since)]))
@@ -145,8 +137,6 @@ async def _runs(session: Session) -> list[RunRow]:
 
 
 async def _find(session: Session, text: str) -> Path:
-    from transom.runs import trace_id
-
     folder = session.workspace_root / "traces"
     files = {path.stem for path in folder.glob("*.jsonl")}
     rows = [row for row in await _runs(session) if trace_id(row.id) in files]

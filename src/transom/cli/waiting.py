@@ -7,19 +7,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import command, root
-from transom.cli.history import RunView, all_runs, found_run, history, next_step, view
+from transom.cli.command import command
+from transom.cli.history import RunView, all_views, found_run, next_step
 from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
+from transom.cli.tree import root
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.runs import Run
-    from transom.runs.questions import Choice
+from transom.formats.yaml_files import dump_yaml, load_yaml
+from transom.llm import Chain, RulesProvider
+from transom.runs import Run, write_file
+from transom.runs.questions import APPROVAL, Choice, cut, in_full, short
+from transom.runs.walk import give_help, take_edit
 
 CHOICES = ("keep", "redo", "approve", "refuse")
 _HEAD = """\
@@ -53,9 +55,9 @@ class OpenQuestion:
 
     @property
     def command(self) -> str:
-        """The command that answers it."""
+        """The command that answers it; pasted with several words to choose from, it answers nothing."""
         which = f" --question {self.question}" if self.question else ""
-        listed = "--choose N" if self.long else " | ".join(map(shlex.quote, self.options))
+        listed = "--choose N" if self.long else ", or ".join(map(shlex.quote, self.options))
         words = listed or '"YOUR WORDS"'
         return f"transom answer {self.runs[0]}{which} {words}"
 
@@ -63,8 +65,10 @@ class OpenQuestion:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
         print_text("", style(self.asks, "bold"), *self.numbered)
         while True:
-            text = input(f"1 to {len(self.options)} (empty: later): " if self.options else "answer (empty: later): ")
-            text = text.strip()
+            try:
+                text = input(f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): ").strip()
+            except EOFError:  # Ctrl-D
+                return ""
             if text.isdecimal() and 1 <= int(text) <= len(self.options):
                 return self.options[int(text) - 1]
             if not text or not self.options or text in self.options:
@@ -181,8 +185,6 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
-    from transom.llm import Chain, RulesProvider
-
     async with found_run(session, name) as (store, found):
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (given.help or given.edit or given.reset_iterations))
@@ -203,8 +205,6 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
 
 def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[dict[str, Any], str]:
     """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
-    from transom.runs.questions import in_full, short
-
     told: dict[str, Any] = {"stage": choice["stage"]}
     if "file" not in choice:
         told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
@@ -219,8 +219,6 @@ def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[di
 
 async def _give_help(run: Run, given: Answer) -> str:
     """Hand words and files to a build that gave up; returns what was taken."""
-    from transom.runs.walk import give_help, take_edit
-
     taken = [take_edit(run, file).name for file in given.edit]
     if given.help or given.reset_iterations:
         await give_help(run, given.help, reset=given.reset_iterations)
@@ -229,10 +227,8 @@ async def _give_help(run: Run, given: Answer) -> str:
 
 async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
-    async with history(session) as store:
-        views = [view(session, store, row) for row in all_runs(store)] if store else []
     groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
-    for one in (question for found in views for question in questions_of(found)):
+    for one in (question for found in await all_views(session) for question in questions_of(found)):
         groups.setdefault((one.question or one.runs[0], one.asks, *one.options), []).append(one)
     merged = [
         replace(group[0], runs=tuple(one.runs[0] for one in group), since=group[-1].since) for group in groups.values()
@@ -247,8 +243,6 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
         found: the run.
         whole: tool calls with all their arguments, also long and local ones: for whoever looks at this very run.
     """
-    from transom.runs.questions import APPROVAL, cut, in_full, short
-
     run, last = (found.row.id,), found.records[-1].at if found.records else ""
     if found.status == "human_required" and found.state.handed:
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"
@@ -286,17 +280,12 @@ def _since(found: RunView, choice: dict[str, Any], last: str) -> str:
 
 
 def _write_sheet(path: Path, questions: list[OpenQuestion]) -> None:
-    from transom.formats.yaml_files import dump_yaml
-    from transom.runs import write_file
-
     rows = [{**one.to_json(), "answer": None, "by": None, "reason": None} for one in questions]
     write_file(path, (_HEAD.format(name=path) + dump_yaml(rows)).encode())
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     """The answered entries of a sheet, one for each run."""
-    from transom.formats.yaml_files import load_yaml
-
     rows: Any = load_yaml(path).data
     if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("runs"), list) for r in rows):
         hint = "write one with: transom waiting -o FILE"

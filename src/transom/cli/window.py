@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import difflib
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import RunArgument, command, group
-from transom.cli.history import found_run
+from transom.cli.command import RunArgument, command
+from transom.cli.history import RunView, found_run
 from transom.cli.output import print_text, style, table, unread
 from transom.cli.session import Session
+from transom.cli.tree import group
+from transom.context import TokenCorrection
+from transom.context.budget import share_of
+from transom.context.cache import CacheMonitor, Seen
+from transom.context.changes import Changes
+from transom.context.segments import Piece, piece_size
+from transom.context.tokens import Measure
 from transom.errors import InputError
-
-if TYPE_CHECKING:
-    from transom.cli.calls import Call
+from transom.llm import Request, Usage, render
+from transom.llm.cache_terms import terms_of
+from transom.llm.codec import request_from_json
+from transom.runs.conversation import ConversationKey, key_of
+from transom.runs.windows import requests_of
+from transom.store import SqliteStore
 
 _STATUS = {
     "silent": ", said nothing, to be asked once more",
@@ -24,7 +35,98 @@ _STATUS = {
 }
 """What is to be known of an answer that is not whole after a call."""
 
-window_app = group("window", "Windows: what each model call saw.")
+window_app = group("window")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One journaled call.
+
+    Attributes:
+        number: from 1, in the order of the run.
+        reply: its journal record.
+        document: its request as JSON: blocks, turns, what was dropped.
+        request: its request as it was made.
+        rendered: the bytes that were sent.
+        correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
+        seen: what the cache monitor says of it, beside the calls before it.
+    """
+
+    number: int
+    reply: dict[str, Any]
+    document: dict[str, Any]
+    request: Request
+    rendered: bytes
+    correction: TokenCorrection
+    seen: Seen
+
+    @property
+    def text(self) -> str:
+        return self.rendered.decode("utf-8", "surrogatepass")
+
+    def tokens(self, piece: Piece) -> int:
+        """The estimate of a part of the window."""
+        return self.correction.tokens(piece_size(piece))
+
+    def to_json(self) -> dict[str, Any]:
+        reply, document = self.reply, self.document
+        given = {block["name"] for block in (*document["blocks"], *document["dropped"])}
+        return {
+            "call": self.number,
+            **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
+            "by": reply["reply"]["by"],
+            "usage": reply["reply"]["usage"],
+            "status": reply.get("status", "whole"),
+            "blocks": [
+                {
+                    "name": block.name,
+                    "tier": str(block.tier),
+                    "trust": block.trust,
+                    "egress": block.egress,
+                    "share": share_of(block),
+                    "tokens": self.tokens(block),
+                }
+                for block in self.request.window.blocks
+            ],
+            "may_also_see": sorted(set(reply.get("sees", ())) - given),
+            "tools": [tool.name for tool in self.request.tools],
+            "turns": document["turns"],
+            "dropped": document["dropped"],
+            "shares": [
+                {"name": name, "used": used, "limit": limit} for name, (used, limit) in reply.get("shares", {}).items()
+            ],
+            "cache": self.seen.to_json(),
+            "rendered": self.text,
+        }
+
+
+def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
+    """All calls of a run, oldest first; and what caches saved, for people.
+
+    Each conversation learns of each model from its own usage, of the first call of an answer.
+    """
+    monitors: dict[str, CacheMonitor] = {}
+    learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
+    calls: list[Call] = []
+    for reply, document in zip(found.replies, requests_of(store, found.records), strict=True):
+        request, sent = request_from_json(document), reply["window"].get("rendered")
+        rendered = store.get_blob(sent) if sent else render(request).as_text().encode("utf-8", "surrogatepass")
+        answer, key = reply["reply"], key_of(reply)
+        by, usage = answer["by"], Usage(**answer["usage"])
+        correction = learned.get((key, by), TokenCorrection())
+        monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
+        monitor.tokens = correction
+        seen = monitor.watch(request, usage, conversation=key.conversation)
+        if size := reply.get("size"):
+            learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
+        calls.append(Call(len(calls) + 1, reply, document, request, rendered, correction, seen))
+    saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
+    return calls, [
+        f"cache of {by}: {line}"
+        for by, savings in saved
+        if savings.reported_read or savings.cost != 1 or savings.below
+        for line in savings.text().splitlines()
+    ]
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
@@ -51,15 +153,16 @@ async def show_window(
     return session.report(document, *lines, *savings, more if calls else "no model was asked in this run")
 
 
-async def show_blocks(session: Session, run: str, call: int) -> None:
-    """Print what one call saw: its header line and its blocks."""
+async def show_blocks(session: Session, run: str, number: int) -> None:
+    """Print the blocks of one call: their names, how far they are trusted, their size."""
     calls, _, run_id = await _calls(session, run)
-    print_text(*_call_lines(_numbered(calls, call, "call", run_id)))
+    one = _numbered(calls, number, "call", run_id)
+    whose = {"ours": "written by Transom", "untrusted": "data, never an instruction"}
+    rows = [(block.name, whose.get(block.trust, block.trust), one.tokens(block)) for block in one.request.window.blocks]
+    print_text(*table(rows, head=("BLOCK", "TRUST", "TOKENS"), indent="  "))
 
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
-    from transom.cli.calls import calls_of
-
     async with found_run(session, run) as (store, found):
         return *calls_of(store, found), found.row.id
 
@@ -142,8 +245,6 @@ def _print_whole(call: Call) -> int:
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people: a cache keeps what stands before the first difference."""
-    from transom.context.changes import Changes
-
     changed, blocks = Changes.between(first.request, last.request), last.request.window.blocks
     pairs = list(zip(first.request.window.blocks, blocks, strict=False))
     same = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs))

@@ -68,7 +68,7 @@ class WindowBudget:
         shares: how the parts relate; they are scaled to what the window has. What one leaves free others may take;
             once the window is full each is held to its own.
         compaction: when a history is folded.
-        open: whether nobody said how large it is, so that a model's own window counts (see `on`).
+        open: whether no size is set, so that the model's own window counts (see `on`).
     """
 
     total: int = 100_000
@@ -93,7 +93,7 @@ class WindowBudget:
         return cls(total, settings.margin, shares, compaction, settings.tokens is None)
 
     def on(self, caps: Capabilities) -> WindowBudget:
-        """The budget where that model answers: its window is as large as its provider knows, unless somebody said."""
+        """The budget for a model: the window that its provider knows of, unless a size is set."""
         known = self.open and caps.context_known and caps.context_tokens < UNBOUNDED
         return replace(self, total=caps.context_tokens, open=False) if known else self
 

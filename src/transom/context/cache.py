@@ -1,4 +1,4 @@
-"""Whether a vendor's cache can be read: where a request may mark what is to be kept, and which piece broke it."""
+"""Prompt caching: the breakpoints of a request, whether a cached prefix fits, and the piece that broke it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Breakpoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What the monitor says of one request.
+    """The monitor's findings on one request.
 
     Attributes:
         number: from 1, of all that it ever saw.
@@ -72,7 +72,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Savings:
-    """What a cache saved.
+    """Tokens and cost that a cache saved.
 
     Attributes:
         reported_read: tokens that servers said they read from it.
@@ -97,7 +97,7 @@ class Savings:
     least: int
 
     def text(self) -> str:
-        """What was measured first, then what is estimated, marked so."""
+        """Lines of text: measured figures first, then estimates, marked as such."""
         lines = []
         if self.reported:
             part = self.reported_read / self.reported
@@ -115,9 +115,9 @@ class Savings:
 
 @dataclass
 class CacheMonitor:
-    """Watches requests as they are sent, and says of each whether its beginning was kept, and what broke it.
+    """Watches requests, and reports of each whether its prefix was cached, and which piece broke the cache.
 
-    It keeps the last 100. It has no clock: what a vendor forgot in the meantime shows only in what it reports.
+    It keeps the last 100. It has no clock: expiry at the vendor shows only in reported usage.
 
     Attributes:
         terms: the vendor's.
@@ -138,7 +138,7 @@ class CacheMonitor:
         Args:
             request: as it is sent.
             usage: of its reply.
-            conversation: tells conversations of one role apart.
+            conversation: the name of the conversation, where a role has several.
         """
         self._count += 1
         before = self._last.get((request.role, conversation))
@@ -191,7 +191,7 @@ class CacheMonitor:
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
     """Where a request may mark what is to be kept: the ends of the stable and the session tier, and the end of the
-    conversation so far, which is that of its last completed exchange or call. What follows it is kept by nobody.
+    conversation so far, which is that of its last completed exchange or call. What follows it is not cached.
 
     Args:
         request: as it is sent.
@@ -208,7 +208,7 @@ def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
 
 
 def total(sizes: Iterable[Measure]) -> Measure:
-    """Of all of them together."""
+    """The sum of sizes."""
     whole = Measure()
     for size in sizes:
         whole = whole.plus(size)

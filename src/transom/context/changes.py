@@ -1,4 +1,4 @@
-"""What changed from one call to another, piece by piece."""
+"""Changes from one call to another, piece by piece."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transom.llm import Request
 
 @dataclass(frozen=True)
 class Changes:
-    """From an earlier request to a later one.
+    """The changes from an earlier request to a later one.
 
     Attributes:
         added: names of tools and blocks that are new, in order: `tool look`, `block config`.
@@ -38,7 +38,7 @@ class Changes:
 
     @classmethod
     def between(cls, old: Request, new: Request) -> Changes:
-        """What changed."""
+        """Compare two requests."""
         before, after = _named(old), _named(new)
         both = [name for name in after if name in before]
         unchanged = [name for name in both if before[name] == after[name]]

@@ -1,10 +1,10 @@
-"""Folding the older part of a conversation: of what did not fail and is no milestone the counts stay.
+"""Folding of the older part of a conversation: counts replace events that did not fail and are no milestones.
 
-The newest stay, too, and what was asked: what a person said is short, and holds on. What was asked last
-always does, since it is still worked on.
+The newest events stay, and user messages: they are short and remain valid.
+The last user message always stays.
 
-It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache goes on
-being read; folding a little at every turn would break it at every turn.
+It is done in large steps. Between two of them a conversation only grows at its end, so that a vendor's cache stays
+valid; folding a little at every turn would break it at every turn.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
 
 
 def _words(asked: Sequence[Event], question: Event | None, room: int, tokens: TokenCorrection) -> list[Event]:
-    """What is shown of what was asked: what is worked on, what it began with, and the newest that have room."""
+    """The user messages that are shown: the last, the first, and the newest that have room."""
     others = [event for event in asked if event is not question]
     order = [*others[:1], *others[:0:-1]]
     if question:
@@ -111,7 +111,7 @@ def _words(asked: Sequence[Event], question: Event | None, room: int, tokens: To
 
 
 def _with_room(events: Iterable[Event], room: int, tokens: TokenCorrection) -> list[Event]:
-    """Those for which there is room, in that order; one that is long leaves its room to the shorter ones."""
+    """The events that have room, in that order; a long one is skipped in favour of shorter ones."""
     size, shown = Measure(), []
     for event in events:
         more = size.plus(event.size).plus(_LINE)

@@ -1,8 +1,8 @@
-"""Making a window fit: which of its parts gives, in which order, and what is said of what goes."""
+"""Fitting a window into its budget: the parts that shrink, in which order, and the record of what was dropped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,14 +20,15 @@ _NOTHING = Measure()
 
 @dataclass(frozen=True)
 class Frame:
-    """What stays the same in the windows of one message, and what it takes.
+    """The fixed part of the windows of one message, and its size.
 
     Attributes:
         blocks: in order of tiers.
         limit: tokens of a window.
         limits: those that each part is held to once it is full.
         sizes: of the parts, without the conversation.
-        whole: of all of them.
+        whole: of all of them, as they stand one below the other.
+        empty: what is said of parts that hold nothing.
     """
 
     blocks: tuple[Block, ...]
@@ -35,17 +36,19 @@ class Frame:
     limits: dict[ShareName, int]
     sizes: dict[ShareName, Measure]
     whole: Measure
+    empty: dict[ShareName, Share]
 
     @classmethod
     def of(cls, role: Role, blocks: tuple[Block, ...], budget: WindowBudget) -> Frame:
-        """Of a role that is given these blocks, its own among them."""
+        """The frame of a role that is given these blocks, its own among them."""
         sizes = dict.fromkeys(SHARES, _NOTHING)
         sizes["stable_prefix"] = _declared_size(role)
         for block in blocks:
             name = share_of(block)
             sizes[name] = sizes[name].plus(_block_size(block))
         limits = budget.limits(role.settings.max_tokens)
-        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _sum(sizes))
+        empty = {name: Share(name, 0, limits[name]) for name in SHARES}
+        return cls(blocks, budget.window_tokens(role.settings.max_tokens), limits, sizes, _joined(sizes), empty)
 
 
 class WindowFitter:
@@ -61,28 +64,29 @@ class WindowFitter:
         frame: what stands around the conversation.
         history: the conversation, which may be folded.
         tokens: how tokens are estimated.
+
+    Attributes:
+        size: the measure of all of it.
     """
 
     def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:
         self.history = history
         self._role, self._limit, self._limits = role, frame.limit, frame.limits
         self._tokens = tokens
-        self._kept = frame.blocks
+        self._kept, self._empty = frame.blocks, frame.empty
         self._dropped: list[Dropped] = []
         self._sizes = {**frame.sizes, "conversation": history.size}
-        self._whole = frame.whole.plus(history.size)
-
-    @property
-    def size(self) -> Measure:
-        """The measure of all of it."""
-        return self._whole.minus(SEPARATOR) if any(self._whole) else self._whole
+        self.size = frame.whole.plus(history.size)
 
     @property
     def request(self) -> Request:
-        """What is asked, as it is now."""
+        """The request, as it is now."""
         folded = self.history.folded.dropped if self.history.folded else ()
-        shares = shares_of(self._sizes, self._limits, self._tokens)
-        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), shares)
+        shares = [
+            self._empty[name] if size is _NOTHING else Share(name, self._tokens.tokens(size), self._limits[name])
+            for name, size in self._sizes.items()
+        ]
+        window = Window(self._kept, self.history.turns, (*folded, *self._dropped), tuple(shares))
         role = self._role
         return Request(role.name, window, role.tools, role.settings, role.schema)
 
@@ -112,8 +116,7 @@ class WindowFitter:
         """Tokens that a message has beside what never gives; at most half of that is reserved for what follows."""
         staying = [_tool_size(tool) for tool in self._role.tools]
         staying += [_block_size(block) for block in self._kept if not _may_go(block)]
-        size = Measure(sum(one.plain for one in staying), sum(one.dense for one in staying))
-        free = max(0, self._limit - self._tokens.at_most(size))
+        free = max(0, self._limit - self._tokens.at_most(_sum(staying)))
         return free - min(reserve, free // 2)
 
     def _fits(self) -> bool:
@@ -149,7 +152,7 @@ class WindowFitter:
 
     def _set(self, name: ShareName, size: Measure) -> None:
         self._sizes[name] = size
-        self._whole = _sum(self._sizes)
+        self.size = _joined(self._sizes)
 
     def _overflow(self) -> WindowOverflow:
         used: dict[str, int] = {name: self._used(name) for name in SHARES if self._used(name)}
@@ -165,16 +168,18 @@ class WindowFitter:
         )
 
 
-def shares_of(
-    sizes: Mapping[ShareName, Measure], limits: Mapping[ShareName, int], tokens: TokenCorrection
-) -> tuple[Share, ...]:
-    """What each part of a window takes, and is held to."""
-    used = tokens.tokens
-    return tuple([Share(name, 0 if sizes[name] is _NOTHING else used(sizes[name]), limits[name]) for name in SHARES])
+def _sum(sizes: Iterable[Measure]) -> Measure:
+    whole = _NOTHING
+    for size in sizes:
+        if size is not _NOTHING:
+            whole = whole.plus(size)
+    return whole
 
 
-def _sum(sizes: Mapping[ShareName, Measure]) -> Measure:
-    return Measure(sum(one.plain for one in sizes.values()), sum(one.dense for one in sizes.values()))
+def _joined(sizes: Mapping[ShareName, Measure]) -> Measure:
+    """Of parts one below the other: nothing stands behind the last."""
+    whole = _sum(sizes.values())
+    return whole.minus(SEPARATOR) if any(whole) else whole
 
 
 def _may_go(block: Block) -> bool:
@@ -192,7 +197,7 @@ def _tool_size(tool: ToolSpec) -> Measure:
 
 
 def _declared_size(role: Role) -> Measure:
-    """Of a role's tools and of the schema of its answers."""
+    """The size of a role's tools and of the schema of its answers."""
     return _once(role, lambda: _sum_of_declared(role))
 
 
@@ -200,11 +205,11 @@ def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
     if role.schema is not None:
         sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
-    return Measure(sum(one.plain for one in sizes), sum(one.dense for one in sizes))
+    return _sum(sizes)
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:
-    """The size of something that never changes, found once in its life: it stands in every window of a conversation."""
+    """The size of something that never changes, computed once: it stands in every window of a conversation."""
     kept = thing.__dict__
     if "_size" not in kept:
         kept["_size"] = find()

@@ -1,4 +1,4 @@
-"""A conversation as a sequence of events, which are kept, folded and read whole: a call never parts from its result."""
+"""A conversation as a sequence of events, each kept or folded as a whole: a call is never parted from its result."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from transom.llm.render import render_turn, turn_text
 
 _BETWEEN = "\n\n"
 SEPARATOR = measure(_BETWEEN)
-"""What stands between two parts of a window."""
+"""The size of the separator between two parts of a window."""
 _MOST_NAMES = 20
 
 
 def turn_size(turn: Turn) -> Measure:
-    """What a turn adds to a window, as it is sent."""
+    """The size that a turn adds to a window."""
     return measure(render_turn(turn) + _BETWEEN)
 
 
 @dataclass(frozen=True)
 class Event:
-    """What happened at once: an exchange, or a call with its results and what led to it.
+    """One step of a conversation: an exchange, or tool calls with their results.
 
     Attributes:
         number: from 1, in the order of the conversation; it never changes.
@@ -46,12 +46,12 @@ class Event:
 
     @property
     def name(self) -> str:
-        """What it is read by: `event 12`."""
+        """Its name for `read_slice`: `event 12`."""
         return f"event {self.number}"
 
     @property
     def text(self) -> str:
-        """All of it, for whoever reads it by its name."""
+        """All of it, for `read_slice`."""
         return "\n\n".join(turn_text(turn) for turn in self.turns)
 
     @property
@@ -61,18 +61,18 @@ class Event:
 
     @cached_property
     def asked(self) -> Event | None:
-        """What somebody asked in it, without what came of that; None where nobody did."""
+        """The user message in it as an event of its own; None where there is none."""
         first = self.turns[0]
         return Event(self.number, (first,), turn_size(first)) if isinstance(first, UserMessage) else None
 
     def joined(self, turn: Turn, size: Measure) -> Event:
-        """With one more turn, which takes so much."""
+        """With one more turn of that size."""
         failed = self.failed or (isinstance(turn, ToolResults) and bool([one for one in turn.results if one.is_error]))
         turns = (*self.turns, turn)
         return Event(self.number, turns, self.size.plus(size), failed, self.milestone, self.preserve, self.values)
 
     def marked(self, mark: Mark) -> Event:
-        """With what code says of it added to what it said before."""
+        """With one more mark."""
         milestones = [one for one in (*self.milestone.split("; "), mark.milestone) if one]
         values = {**self.values, **{name: (*self.values.get(name, ()), one) for name, one in mark.values.items()}}
         return replace(
@@ -93,7 +93,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Folded:
-    """What stands for the first events of a conversation, up to and with `last`.
+    """The folded first events of a conversation, up to and including `last`.
 
     Attributes:
         statistics: of those that are gone; exact, whatever the steps in which they were folded.
@@ -117,12 +117,12 @@ class Folded:
 
     @property
     def spare(self) -> bool:
-        """Whether windows hold anything of them that may go."""
+        """Whether windows show any of them that may still be dropped."""
         return any(event is not self.question for event in self.shown)
 
     @cached_property
     def note(self) -> UserMessage:
-        """What a window says of them."""
+        """The note that stands for them in a window."""
         gone, kept = self.statistics.events, len(self.kept)
         lines = [
             f"Note: events 1 to {self.last} of this conversation are folded. "
@@ -153,7 +153,7 @@ class Folded:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """What windows hold of them."""
+        """The turns that stand for them in a window."""
         return (self.note, *(turn for event in self.shown for turn in event.turns))
 
 

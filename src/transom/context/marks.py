@@ -1,4 +1,4 @@
-"""What code says of an event of a conversation. It is never read out of what a model says."""
+"""Marks that code sets on an event of a conversation. They never come from a model's text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = sys.float_info.max
 
 @dataclass(frozen=True)
 class Mark:
-    """What is to be known of an event when the older part of its conversation is folded.
+    """Facts about an event that survive when the older part of its conversation is folded.
 
     Attributes:
         milestone: what was reached; the event then stays word for word.
@@ -44,7 +44,7 @@ class Mark:
                 raise InputError(f"{name} is {value!r}, no finite number", where="Mark", hint="leave it out")
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Whether it marks anything."""
         return bool(self.milestone or self.preserve or self.values)
 
     def to_json(self) -> dict[str, Json]:

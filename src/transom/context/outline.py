@@ -1,4 +1,4 @@
-"""An outline of a long text: what stands where, so that a model can ask for the parts that it needs."""
+"""An outline of a long text, from which a model can ask for the parts that it needs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _pieces(line: str) -> list[str]:
 
 
 def kind_of(text: str) -> Kind:
-    """What a text looks like."""
+    """The kind of a text, by its form."""
     if text.lstrip()[:1] in ("{", "[") and parsed(text) is not None:
         return "json"
     if len(_HEADING.findall(text)) >= 2:
@@ -57,7 +57,7 @@ def parsed(text: str) -> Json:
 
 
 def outline(text: str, most: int, tokens: TokenCorrection) -> str:
-    """What stands where in a text.
+    """An outline of a text: its parts, and where they are.
 
     Args:
         text: what it is made of.
@@ -73,8 +73,8 @@ def outline(text: str, most: int, tokens: TokenCorrection) -> str:
     else:
         entries = _marks(lines_of(text)) if kind == "log" else _beginnings(lines_of(text))
     head = f"{kind}, {len(lines_of(text))} lines, {len(text)} characters"
-    told, more = _bounded(entries, most - tokens.count(head) - _REST, tokens)
-    return "\n".join([head, *told, *([f"... and {more} more"] if more else [])])
+    shown, more = _bounded(entries, most - tokens.count(head) - _REST, tokens)
+    return "\n".join([head, *shown, *([f"... and {more} more"] if more else [])])
 
 
 def json_entries(value: Json) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _headings(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _marks(lines: Sequence[str]) -> Iterator[str]:
-    """Of a log: how many lines of each level, the first and the last line, and where it says that something is bad."""
+    """Entries for a log: lines of each level, the first and the last line, and the lines that report an error."""
     found = [(number, match[1].upper()) for number, line in enumerate(lines, 1) if (match := _LEVEL.search(line))]
     levels = Counter(level for _, level in found)
     if levels:
@@ -132,7 +132,7 @@ def _marks(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _beginnings(lines: Sequence[str]) -> Iterator[str]:
-    """Of plain text: how its paragraphs begin."""
+    """Entries for plain text: the first line of each paragraph."""
     before = ""
     for number, line in enumerate(lines, 1):
         if line.strip() and not before.strip():
@@ -146,12 +146,12 @@ def _cut(text: str) -> str:
 
 
 def _bounded(entries: Iterator[str], most: int, tokens: TokenCorrection) -> tuple[list[str], int]:
-    told: list[str] = []
+    shown: list[str] = []
     used = more = 0
     for entry in entries:
         used += tokens.count(f"{entry[:_LONGEST_ENTRY]}\n")
-        if len(told) < _MOST_LINES and used <= most:
-            told.append(entry[:_LONGEST_ENTRY])
+        if len(shown) < _MOST_LINES and used <= most:
+            shown.append(entry[:_LONGEST_ENTRY])
         else:
             more += 1
-    return told, more
+    return shown, more

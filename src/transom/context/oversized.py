@@ -15,16 +15,16 @@ from transom.llm import Block, Strategy, Tier, ToolResult
 from transom.llm.turns import Egress
 
 PURPOSE, SOURCE = "purpose", "source"
-"""Blocks that a sub-conversation is given: what it is to find out, and in what."""
+"""Names of the blocks that a sub-conversation is given: its purpose, and the text that it reads."""
 
 _OPENS = 0.6  # of a sub-conversation's window, for its source
 
 
 class BlockSource(Protocol):
-    """Something that each message is looked up in: a memory, a playbook. It never calls a model."""
+    """A source of blocks for each message: a memory, a playbook. It never calls a model."""
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """What fits the query best, in at most so many tokens."""
+        """The blocks that fit the query best, in at most so many tokens."""
         ...
 
 
@@ -63,16 +63,16 @@ class Oversized:
     remedy: Literal["refer", "delegate"]
 
     def reference(self, tokens: TokenCorrection) -> ToolResult:
-        """What the model is told in its place. The outline is made of it, so it is trusted and kept back as it is."""
+        """The result that the model sees in its place: an outline, with the trust and egress of the original."""
         head = (
             f"The result has about {self.tokens} tokens; one may take {self.limit}. It is kept whole as "
             f"{self.source}. Read the parts that you need with {READ_SLICE.name}.\n"
         )
-        told = outline(self.result.content, self.limit - tokens.count(head), tokens)
-        return replace(self.result, content=head + told)
+        outlined = outline(self.result.content, self.limit - tokens.count(head), tokens)
+        return replace(self.result, content=head + outlined)
 
     def opening(self, purpose: str, budget: WindowBudget, tokens: TokenCorrection) -> tuple[Block, ...]:
-        """What a sub-conversation about it begins with: the purpose, and the source, or where that is long its outline.
+        """The first blocks of a sub-conversation about it: purpose and source; an outline where the source is long.
 
         Args:
             purpose: what it is to find out.
@@ -98,7 +98,7 @@ class Oversized:
         return summary_room(self.tokens, most, ratio)
 
     def in_brief(self, summary: str) -> ToolResult:
-        """What the conversation is told, with what was made of it before."""
+        """The result with a summary in place of its content."""
         return replace(self.result, content=f"{self._head}\n{summary}")
 
     @property
@@ -125,7 +125,7 @@ def level(sizes: Sequence[int], most: int) -> int:
 def oversized(
     result: ToolResult, source: str, strategy: Strategy, budget: WindowBudget, tokens: TokenCorrection
 ) -> Oversized | None:
-    """What is to be done about a result; None where it may stand in the window as it is.
+    """The treatment of an oversized result; None where it fits into the window as it is.
 
     Args:
         result: of a tool.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from transom.llm import Block, Tier
 
 ORDER = ("identity", "capabilities")
-"""What stands first, in this order; other blocks follow by their names. Tools stand before all of it."""
+"""The first blocks, in this order; others follow by name. Tools precede all blocks."""
 
 
 @dataclass(frozen=True)
 class StablePrefix:
-    """What a vendor's cache is to keep for all calls of a role. In whatever order it is built, its bytes are the same.
+    """The prefix of all calls of a role, for a vendor's cache. Its bytes do not depend on the order of building.
 
     Attributes:
         blocks: for `Role.prompt`.

@@ -1,4 +1,4 @@
-"""A request as the pieces that are sent, in the order in which they are sent; and where two requests part."""
+"""A request as pieces, in the order in which they are sent; and the first difference of two requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Ordered:
-    """The pieces of a request in groups: each group ends where a cache may be told to keep what came so far."""
+    """The pieces of a request in groups: each group ends at a possible cache breakpoint."""
 
     stable: tuple[ToolSpec | Block, ...]
     session: tuple[Block, ...]
@@ -34,7 +34,7 @@ class Ordered:
 
     @property
     def lasting(self) -> tuple[Piece, ...]:
-        """All that may be the beginning of a later request too."""
+        """The pieces that may begin a later request, too."""
         return (*self.stable, *self.session, *self.turns)
 
     @property
@@ -70,7 +70,7 @@ def piece_text(piece: Piece) -> str:
 
 
 def piece_size(piece: Piece) -> Measure:
-    """What a piece adds to a window."""
+    """The size that a piece adds to a window."""
     return measure(piece_text(piece)).plus(SEPARATOR)
 
 
@@ -97,7 +97,7 @@ def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
 
 
 def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Parting:
-    """What it is that differs: a piece that both have is changed, else one has come or gone."""
+    """The first difference: a piece that both have was changed; otherwise one was added or is gone."""
     old = piece_name(one[common], common) if common < len(one) else ""
     new = piece_name(other[common], common) if common < len(other) else ""
     if old == new:
@@ -108,7 +108,7 @@ def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int)
 
 
 def piece_name(piece: Piece, index: int = 0) -> str:
-    """What people know a piece by; a turn by its place in the conversation."""
+    """The name of a piece, for people; a turn is named by its place in the conversation."""
     if isinstance(piece, Block):
         return f"block {piece.name}"
     if isinstance(piece, ToolSpec):

@@ -1,4 +1,4 @@
-"""Reading a part of a text that is too long for a window. Nothing is cut off without a word."""
+"""Reading of a part of a text that is too long for a window. Every cut is announced."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ READ_SLICE = ToolSpec(
         "additionalProperties": False,
     },
 )
-"""The tool that reads slices; who registers it knows where the texts are kept."""
+"""The tool that reads slices; the caller who registers it knows where the texts are kept."""
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """What `read_slice` answers.
+    """The answer of the tool `read_slice`.
 
     Args:
         text: of the source that was asked for.
@@ -94,7 +94,7 @@ def _found(lines: Sequence[str], find: str, most: int, tokens: TokenCorrection) 
 
 
 def _fitting(lines: Sequence[str], most: int, tokens: TokenCorrection) -> Iterator[str]:
-    """As many whole lines as there is room for, at least one."""
+    """The whole lines that have room, at least one."""
     used = 0
     for index, line in enumerate(lines):
         used += tokens.count(f"{line}\n")
@@ -110,9 +110,9 @@ def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
     value: Json = whole
     for step in pointer.removeprefix("/").split("/") if pointer.strip("/") else ():
         value = _step(value, step.replace("~1", "/").replace("~0", "~"), pointer)
-    told = json.dumps(value, ensure_ascii=False, indent=1)
-    if tokens.count(told) <= most:
-        return told
+    shown = json.dumps(value, ensure_ascii=False, indent=1)
+    if tokens.count(shown) <= most:
+        return shown
     entries = list(json_entries(value))
     more = f"\n... and {len(entries) - _MOST_ENTRIES} more" if len(entries) > _MOST_ENTRIES else ""
     head = f"it is too long to be shown whole; what it holds, by pointers from {pointer or 'the whole'}:"

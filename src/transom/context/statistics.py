@@ -1,4 +1,4 @@
-"""What is counted of events that are gone. Sums are exact, so that it does not matter in which steps they went."""
+"""Statistics of folded events. Sums are exact, so that the steps of folding do not matter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WHOLE = 10**16  # from here on Python prints floats with a power of ten
 
 
 class Counted(Protocol):
-    """What is counted of one event."""
+    """The parts of an event that are counted."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]: ...
@@ -29,7 +29,7 @@ class Counted(Protocol):
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one measured value: how often, least, most, and the exact sum."""
+    """Figures of one measured value: count, least, most, and the exact sum."""
 
     count: int
     least: float
@@ -54,7 +54,7 @@ class Figures:
 
 
 def _exact(value: float) -> str:
-    """With all its digits: as few as tell it from any other float, and integers whole."""
+    """A number with all its digits: the shortest form that reads back as the same float."""
     if isinstance(value, int) or (value.is_integer() and abs(value) < _WHOLE):
         return str(int(value))
     return float.__repr__(value)
@@ -62,7 +62,7 @@ def _exact(value: float) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of some events.
+    """Statistics of some events.
 
     Attributes:
         events: how many.
@@ -79,7 +79,7 @@ class Statistics:
     values: Mapping[str, Figures] = field(default_factory=dict)
 
     def of_more(self, events: Iterable[Counted]) -> Statistics:
-        """Of these events too."""
+        """With the statistics of these events added."""
         count, exchanges, size = self.events, self.exchanges, self.result_bytes
         calls, values = dict(self.calls), dict(self.values)
         for event in events:

@@ -1,4 +1,4 @@
-"""What comes back of a text that was too long: a summary held to its source, or a mark-bearing extract by rule."""
+"""A summary of a text that was too long, checked against its source; without one, an extract by rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from transom.context.outline import LONGEST_LINE, lines_of
 from transom.context.tokens import TokenCorrection
-from transom.gates.cutting import Span, cut, parts
+from transom.gates.cutting import cut, parts
 from transom.gates.facts import MOST_READ, Source, count_facts, facts_of, strike
 from transom.llm import AssistantMessage, Block, Text, ToolResults, Turn, UserMessage
 from transom.llm.render import unfenced
@@ -17,9 +17,9 @@ from transom.llm.render import unfenced
 _LEAST = 200
 _IDS_PART = 0.25  # of a summary's room, for the ids that it does not mention
 _AND_MORE = ", and more"
-_PARTS = 4  # of an extract's room, one for each part of a long line
+_PARTS = 4  # of an extract's room; a longer line is divided
 _SHORTEST = 20  # characters of such a part
-_BESIDE = 8  # tokens of its number and the points that stand for the rest of the line
+_BESIDE = 8  # tokens of its number and the dots for the rest of the line
 STRUCK = "[struck: not in the source]"
 _HOLES = [chr(code) for code in (0, *range(0xE000, 0xF900))]  # one stands for it while there may be more to strike
 
@@ -29,7 +29,7 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6} ")
 
 @dataclass(frozen=True)
 class Summary:
-    """What stands for a source in a window.
+    """The text that stands for a source in a window.
 
     Attributes:
         text: all that is shown, within its room.
@@ -45,7 +45,7 @@ class Summary:
 
 
 def seen_in(given: Iterable[Block], turns: Iterable[Turn]) -> str:
-    """What a conversation was given and what came back to it, as it came: that is what its summary is held to.
+    """The texts that a conversation was given, and its tool results: its summary is checked against them.
 
     Neither its own words are in it, nor what the runtime says of a call that was not carried out, which repeats them.
     """
@@ -77,18 +77,18 @@ def summary_room(size: int, most: int, ratio: float) -> int:
 
 
 def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = "") -> Summary:
-    """What a window is shown in the place of a source.
+    """The summary of a source, checked and within its room.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
     mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
     room of one. Without a summary, an extract stands there.
 
     Args:
-        said: the summary, "" where nobody made one.
+        said: the summary, "" where there is none.
         source: the whole text that it is of.
         room: tokens that there are for it.
         tokens: how they are estimated.
-        also: what else it may name: what whoever made it was told beside its source, and looked up.
+        also: other texts whose facts it may name: those that its author saw beside the source.
     """
     if not said.strip():
         return extract(source, room, tokens)
@@ -101,7 +101,7 @@ def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, al
 
 
 def hold(said: str, source: str) -> tuple[str, tuple[str, ...]]:
-    """What was said, without the numbers and ids that a source does not have; and those."""
+    """A text without the numbers and ids that its source does not have; and those."""
     return _hold(said, Source(source))
 
 
@@ -115,63 +115,42 @@ def _hold(said: str, *known: Source) -> tuple[str, tuple[str, ...]]:
 
 
 def extract(source: str, room: int, tokens: TokenCorrection) -> Summary:
-    """Lines of a source, chosen by rule, each with its number: what is bad, headings, numbers and ids go first.
+    """Choose lines of a source by rule, each with its number: what is bad, headings, numbers and ids go first.
 
-    Of a long line for which there is no room parts stand there, in an order by rule too.
+    A line that would take more than a quarter of the room is divided, and each part is chosen by itself.
     """
-    lines = list(_numbered(source[:MOST_READ]))
-    order = sorted((-_weight(one.text, at, len(lines)), at) for at, one in enumerate(lines) if one.text.strip())
+    pieces = list(_pieces(source[:MOST_READ], room // _PARTS - _BESIDE, tokens))
+    order = sorted((-_weight(one.text, at, len(pieces)), at) for at, one in enumerate(pieces) if one.text.strip())
     head = f"[no summary; lines chosen by rule of {len(lines_of(source))}]"
-    chosen, used, whole = dict[tuple[int, int], str](), tokens.count(head), 0
+    chosen, used = list[int](), tokens.count(head)
     for _, at in order:
         if used >= room:
             break
-        line = lines[at]
-        for start, end in _shown(line, room - used, room // _PARTS, tokens):
-            told = line.told(start, end)
-            size = tokens.count(f"{told}\n")
-            if used + size <= room:
-                chosen[at, start] = told
-                used += size
-                whole += end - start == len(line.text)
-    text = "\n".join([head, *(chosen[place] for place in sorted(chosen))])
-    return Summary(text, "extract", (), whole < len(order))
+        size = tokens.count(f"{pieces[at].shown}\n")
+        if used + size <= room:
+            chosen.append(at)
+            used += size
+    text = "\n".join([head, *(pieces[at].shown for at in sorted(chosen))])
+    return Summary(text, "extract", (), len(chosen) < len(order))
 
 
-class _Line(NamedTuple):
-    """A line of a source, or of an overlong one a piece that begins behind so many of its characters."""
+class _Piece(NamedTuple):
+    """A line of a source or a part of a long one, and the same with its number and the dots for the rest."""
 
-    number: int
     text: str
-    behind: int = 0
-    goes_on: bool = False
-
-    def told(self, start: int, end: int) -> str:
-        """A part of it, or all, with the number that `lines_of` gives to where that begins."""
-        begin = self.behind + start
-        before, after = "..." * (begin > 0), "..." * (self.goes_on or end < len(self.text))
-        return f"{self.number + begin // LONGEST_LINE}: {before}{self.text[start:end]}{after}"
+    shown: str
 
 
-def _numbered(text: str) -> Iterator[_Line]:
-    """Its lines; those that `lines_of` breaks are broken so that no word is."""
+def _pieces(text: str, most: int, tokens: TokenCorrection) -> Iterator[_Piece]:
+    """The lines of a text, numbered as `lines_of` does; those of more than `most` tokens in parts."""
     number = 1
     for line in text.split("\n"):
-        for start, end in parts(line, LONGEST_LINE):
-            yield _Line(number, line[start:end], start, end < len(line))
+        longest = len(line) if tokens.fits(line, most) else max(_SHORTEST, tokens.reach(line, most))
+        for start, end in parts(line, longest):
+            before, after = "..." * (start > 0), "..." * (end < len(line))
+            part = line[start:end]
+            yield _Piece(part, f"{number + start // LONGEST_LINE}: {before}{part}{after}")
         number += max(1, -(-len(line) // LONGEST_LINE))
-
-
-def _shown(line: _Line, room: int, most: int, tokens: TokenCorrection) -> Iterable[Span]:
-    """What may stand there of a line: all of it where there is room, else of a long one parts of at most `most`."""
-    whole, text = (0, len(line.text)), line.text
-    size = tokens.count(f"{line.told(*whole)}\n")
-    if size <= room:
-        return [whole]
-    if room < most or size <= most:
-        return []
-    found = parts(text, max(_SHORTEST, tokens.reach(text, most - _BESIDE)))
-    return sorted(found, key=lambda at: not _BAD.search(text, *at))
 
 
 def _weight(line: str, index: int, count: int) -> int:
@@ -180,7 +159,7 @@ def _weight(line: str, index: int, count: int) -> int:
 
 
 def _within(text: str, room: int, tokens: TokenCorrection) -> tuple[str, bool]:
-    """As much as there is room for, in whole lines where that is more than half of it, else in whole sentences."""
+    """As much of a text as has room: whole lines where that is more than half, else whole sentences."""
     if tokens.count(text) <= room:
         return text, False
     mark = "[cut: the summary was longer than its room]"
@@ -192,10 +171,10 @@ def _ids(said: str, source: Source, room: int, tokens: TokenCorrection) -> list[
     """One line with the ids of the source that what was said does not mention, in their order."""
     mentioned = {fact.text for fact in facts_of(said)}
     missing = [name for name in source.ids if name not in mentioned]
-    line, told = "Also named in the source:", 0
+    line, listed = "Also named in the source:", 0
     for name in missing:
-        longer = f"{line}{',' if told else ''} {name}"
-        if tokens.count(longer if told + 1 == len(missing) else longer + _AND_MORE) > room:
+        longer = f"{line}{',' if listed else ''} {name}"
+        if tokens.count(longer if listed + 1 == len(missing) else longer + _AND_MORE) > room:
             break
-        line, told = longer, told + 1
-    return [line if told == len(missing) else line + _AND_MORE] if told else []
+        line, listed = longer, listed + 1
+    return [line if listed == len(missing) else line + _AND_MORE] if listed else []

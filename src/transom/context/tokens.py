@@ -7,8 +7,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from transom.once import once
-
 # Letters and spaces make words, which tokenizers have whole. Digits, marks, line ends and what is not ASCII they cut
 # small: a byte of those is worth about three of the others with every tokenizer in use.
 _WORDS = bytes(byte for byte in range(128) if chr(byte).isalpha() or chr(byte) == " ")
@@ -16,23 +14,22 @@ _PLAIN, _DENSE = 0.21, 0.60
 # Before anything came back every byte counts alike, and three make a token, as in `llm.estimate_tokens`.
 _UNCORRECTED = 1 / 3
 _BYTES = 4  # of a character at most
+_ROUNDING = 1e-6  # sums of floats err by less
 _FADING = 0.7  # of what is known, with each new observation
-_STIFFNESS = 0.01  # how much the usual ratio of plain to dense counts against what was seen
-_FAR = 4.0  # no tokenizer is that far from the usual one
 
 
 class Measure(NamedTuple):
-    """What an estimate is made from; of two texts joined it is the sum. In bytes."""
+    """The size of a text, in bytes of two kinds; the size of two texts joined is the sum."""
 
     plain: int = 0
     dense: int = 0
 
     def plus(self, other: Measure) -> Measure:
-        """Of both together."""
+        """The size of both together."""
         return Measure(self.plain + other.plain, self.dense + other.dense)
 
     def minus(self, other: Measure) -> Measure:
-        """Of what is left without the other."""
+        """The size without the other."""
         return Measure(self.plain - other.plain, self.dense - other.dense)
 
 
@@ -45,41 +42,37 @@ def measure(text: str) -> Measure:
 
 @dataclass(frozen=True)
 class TokenCorrection:
-    """What is known of a model's tokenizer from the usage that came back. A value.
-
-    Tokens are taken to be `a` times the plain bytes plus `b` times the dense ones. Both are fitted by least squares
-    over the calls seen, the newest counting most; where calls are too alike to tell the two apart, their usual ratio
-    decides.
+    """An estimator of tokens that learns a model's tokenizer from reported usage. A value.
 
     Attributes:
         seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
-        moments: faded sums over calls of u·u, u·v, v·v, u·t and v·t. Of the tokens that a usual tokenizer makes of a
-            call, u and v are the parts that come of its plain and its dense bytes; t times as many were reported. The
-            last is of the tokens reported for each byte.
+        factor: tokens that were reported for each that a usual tokenizer makes; the newest calls count most.
+        per_byte: the same for each byte.
+        even: whether counting every byte alike predicted the last call better than the usual weights.
     """
 
     seen: int = 0
-    moments: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    factor: float = 1.0
+    per_byte: float = _UNCORRECTED
+    even: bool = True
 
     def tokens(self, size: Measure) -> int:
         """An estimate of the tokens of something of that measure."""
-        plain, dense = self._weights
-        tokens = math.ceil(plain * size.plain + dense * size.dense - 1e-6)
+        if self.even:
+            estimate = self.per_byte * (size.plain + size.dense)
+        else:
+            estimate = self.factor * (_PLAIN * size.plain + _DENSE * size.dense)
+        tokens = math.ceil(estimate - _ROUNDING)
         return tokens if tokens > 0 else 0
 
     def at_most(self, size: Measure) -> int:
         """An estimate from above, for what has to fit: also where the text is unlike all that was seen so far.
 
-        It is the largest of what the fit says, what it would be if the usual ratio of plain to dense held, and if all
-        bytes counted alike. Where a text is like those seen the three agree.
+        It is the larger of both: the usual weights of bytes may hold, or every byte may count alike.
         """
-        if not self.seen:
-            return self.tokens(size)
-        uu, uv, vv, ut, vt, each = self.moments
-        weight = uu + 2 * uv + vv
-        usual = (ut + vt) / weight * (_PLAIN * size.plain + _DENSE * size.dense)
-        even = each / weight * (size.plain + size.dense)
-        return max(self.tokens(size), math.ceil(usual), math.ceil(even))
+        even = self.per_byte * (size.plain + size.dense)
+        usual = self.factor * (_PLAIN * size.plain + _DENSE * size.dense) if self.seen else 0.0
+        return math.ceil(max(even, usual, _ROUNDING) - _ROUNDING)
 
     def count(self, text: str) -> int:
         """An estimate of the tokens of a text."""
@@ -87,11 +80,11 @@ class TokenCorrection:
 
     def fits(self, text: str, most: int) -> bool:
         """Whether a text is at most so many tokens, as estimated; of a short one that is plain without measuring it."""
-        return max(self._weights) * _BYTES * len(text) <= most or self.count(text) <= most
+        return self._of_a_byte(_DENSE) * _BYTES * len(text) <= most or self.count(text) <= most
 
     def reach(self, text: str, most: int) -> int:
         """How many characters of a text, from its beginning, are at most so many tokens, as estimated."""
-        longest = min(len(text), math.ceil(max(0, most) / min(self._weights)))
+        longest = min(len(text), math.ceil(max(0, most) / self._of_a_byte(_PLAIN)))
         return max(0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1)
 
     def learned(self, size: Measure, tokens: int) -> Self:
@@ -100,28 +93,16 @@ class TokenCorrection:
         No tokenizer makes more than a token of a byte. What is reported beyond that is the server's own, e.g. what it
         puts before a request with tools; taken for text it would make a short first call teach absurd sizes.
         """
-        tokens = min(tokens, size.plain + size.dense)
+        size_bytes = size.plain + size.dense
+        tokens = min(tokens, size_bytes)
         if tokens <= 0:
             return self
         usual = _PLAIN * size.plain + _DENSE * size.dense
-        u, v, t = _PLAIN * size.plain / usual, _DENSE * size.dense / usual, tokens / usual
-        new = (u * u, u * v, v * v, u * t, v * t, tokens / (size.plain + size.dense))
-        faded = tuple([_FADING * old + more for old, more in zip(self.moments, new, strict=True)])
-        return type(self)(self.seen + 1, faded)  # type: ignore[arg-type]  # as long as `new`
+        old = _FADING * (1 - _FADING**self.seen) / (1 - _FADING ** (self.seen + 1))  # the first call counts whole
+        factor = old * self.factor + (1 - old) * tokens / usual
+        per_byte = old * self.per_byte + (1 - old) * tokens / size_bytes
+        closer = abs(self.per_byte * size_bytes - tokens) + 1 < abs(self.factor * usual - tokens)  # by a token
+        return type(self)(self.seen + 1, factor, per_byte, self.seen > 0 and closer)
 
-    @once
-    def _weights(self) -> tuple[float, float]:
-        if not self.seen:
-            return _UNCORRECTED, _UNCORRECTED
-        uu, uv, vv, ut, vt, _ = self.moments
-        weight = uu + 2 * uv + vv  # u + v is 1, so this is the faded number of calls
-        usual = (ut + vt) / weight  # the best single factor
-        stiff = _STIFFNESS * weight
-        free = (uu + stiff) * (vv + stiff) - uv * uv
-        a = ((ut + stiff * usual) * (vv + stiff) - (vt + stiff * usual) * uv) / free
-        b = ((vt + stiff * usual) * (uu + stiff) - (ut + stiff * usual) * uv) / free
-        return _PLAIN * _near(a, usual), _DENSE * _near(b, usual)
-
-
-def _near(factor: float, usual: float) -> float:
-    return min(max(factor, usual / _FAR), usual * _FAR)
+    def _of_a_byte(self, usual: float) -> float:
+        return self.per_byte if self.even else self.factor * usual

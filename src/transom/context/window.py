@@ -1,4 +1,4 @@
-"""Assembling a window: what a role may see, within its budget. Pure, no I/O."""
+"""Assembly of a window: the blocks and turns that a role may see, within its budget. Pure, no I/O."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def go_on(
 
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
-    """What stands around a conversation; for the arguments and errors see `go_on`."""
+    """The fixed part of a window, around a conversation; for the arguments and errors see `go_on`."""
     return Frame.of(role, _ordered(role, blocks), budget)
 
 

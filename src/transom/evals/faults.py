@@ -51,6 +51,23 @@ class Case:
         seats = {role: replace(one, providers=counted.around(one.providers)) for role, one in chain.seats.items()}
         return replace(chain, providers=counted.around(chain.providers), seats=seats)
 
+    def below(self, key: str) -> Path:
+        """The file below the data that `input.KEY` names."""
+        name = self.scenario.input.get(key)
+        if self.data is None or not isinstance(name, str):
+            hint = f"write `{key}` below `input`, and `data` in the scenario or in suite.yaml"
+            raise InputError(f"the scenario names no {key}", where=self.scenario.id, hint=hint)
+        return self.inside(name)
+
+    def inside(self, name: str) -> Path:
+        """A path below the data."""
+        root = (self.data or self.folder).resolve()
+        path = (root / name).resolve()
+        if not path.is_relative_to(root):
+            hint = "name a path below the data"
+            raise InputError(f"{name} lies outside the data", where=self.scenario.id, hint=hint)
+        return path
+
     def memory(self, memory: T) -> T:
         """The memory as this scenario has it: where it is down, whatever is asked of it raises `MemoryUnavailable`."""
         down = any(fault.memory for fault in self.scenario.faults)

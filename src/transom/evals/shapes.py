@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -214,6 +215,15 @@ class Used(Shape):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @staticmethod
+    def of(replies: Sequence[Any]) -> Used:
+        """What some journaled replies took together."""
+        usages = [reply["reply"]["usage"] for reply in replies]
+        costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]
+        names = ("input_tokens", "output_tokens", "cached_tokens")
+        tokens = {name: sum(usage[name] for usage in usages) for name in names}
+        return Used(**tokens, cost_usd=sum(costs) if costs else None)
 
     def __add__(self, other: Used) -> Used:
         costs = [one for one in (self.cost_usd, other.cost_usd) if one is not None]

@@ -7,7 +7,7 @@ from transom.learning.exchange import import_json, import_notes
 from transom.learning.feedback import FeedbackLoop
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
-from transom.learning.playbook import Outcome, Playbook
+from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import Wish
 from transom.learning.session import ExposedState, IsolatedState, SessionState
@@ -27,7 +27,6 @@ __all__ = [
     "InsightCategory",
     "IsolatedState",
     "OptimizationOutcome",
-    "Outcome",
     "Playbook",
     "Reflector",
     "SessionState",

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
 from transom.context.cache import CacheMonitor
 from transom.context.prefix import StablePrefix
-from transom.errors import InputError
 from transom.llm import Block, Request, Tier, Window
 from transom.llm.cache_terms import MOST_MARKS, CacheTerms
 from transom.telemetry.calls import is_call, tokens_of
-from transom.telemetry.read import read_trace
+from transom.telemetry.read import read_traces
 
 USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
 """A tenth for what is read, a quarter more for what is written, no minimum; pass a vendor's own where it is known."""
@@ -99,27 +96,11 @@ def cache_stats(workspace: Path) -> dict[str, Any]:
         `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`, `cached_tokens`,
         `estimated_savings_percent` of the cost of the input, the cost of writing into the cache included.
     """
-    calls = [*islice(_calls(workspace / "traces"), _NEWEST)]
+    ended = [span for _, spans in read_traces(workspace / "traces") for span in spans if is_call(span) and span.end]
+    answered = sorted((span for span in ended if span.status != "error"), key=lambda span: span.end or 0)
+    calls = [tokens_of(span) for span in answered[-_NEWEST:]]
     whole, read, written = (sum(one[name] for one in calls) for name in ("input", "cached", "cache_write"))
     saved = read * (1 - USUAL_TERMS.read) - written * (USUAL_TERMS.write - 1)
     tokens: dict[str, Any] = {"input_tokens": whole, "cached_tokens": read}
     tokens |= {"estimated_savings_percent": max(0.0, 100 * saved / whole) if whole else 0.0}
     return counts_of([one["cached"] > 0 for one in calls]) | tokens
-
-
-def _calls(traces: Path) -> Iterator[Mapping[str, int]]:
-    """The tokens of each answered call, those of the newest trace first."""
-    for path in sorted(traces.glob("*.jsonl"), key=_written, reverse=True):
-        try:
-            spans = read_trace(path)
-        except InputError:  # nothing of it can be read
-            continue
-        ended = [span for span in spans if is_call(span) and span.end is not None and span.status != "error"]
-        yield from (tokens_of(span) for span in reversed(ended))
-
-
-def _written(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:  # it was cleaned away meanwhile
-        return 0

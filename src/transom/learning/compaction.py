@@ -58,10 +58,6 @@ class CompactionManager:
         name = " ".join(description.split())[:_WORST] or "milestone"
         self._add(f"MILESTONE: {description}{told}", Mark(milestone="".join(filter(str.isprintable, name))))
 
-    def add_event(self, text: str, *, preserve: bool = False) -> None:
-        """Anything else."""
-        self._add(text, Mark(preserve=preserve))
-
     @property
     def events(self) -> list[str]:
         """The texts that still stand word for word, in order."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.canonical import Json, pretty_json
 from transom.errors import InputError
+from transom.formats.yaml_files import read_bytes
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
 from transom.llm.turns import Egress
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from transom.learning.playbook import Playbook
 
 VERSION = 1
+_MOST_BYTES = 1 << 30  # of a file that is read
 _ID = r"^(str|mis|tool|cal|dom|wf)-\d{5,9}$"
 _NOTES: Mapping[str, InsightCategory] = {
     "failure": InsightCategory.MISTAKE,
@@ -156,7 +158,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
     """
     imported = Imported()
     for path in paths:
-        for number, line in enumerate(_bytes(path).decode("utf-8", "replace").split("\n"), 1):
+        for number, line in enumerate(read_bytes(path, _MOST_BYTES).decode("utf-8", "replace").split("\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -208,7 +210,7 @@ def _usual_against(category: InsightCategory, harmful: int) -> int:
 
 def _read(path: Path) -> PlaybookDocument:
     try:
-        document = PlaybookDocument.model_validate_json(_bytes(path))
+        document = PlaybookDocument.model_validate_json(read_bytes(path, _MOST_BYTES))
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         at = ".".join(map(str, first["loc"])) or "the document"
@@ -219,11 +221,3 @@ def _read(path: Path) -> PlaybookDocument:
             hint = "its key, its id and its category must agree"
             raise InputError(f"{key} holds {one.id} of category {one.category.value}", where=str(path), hint=hint)
     return document
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        what, hint = f"cannot be read ({error.strerror})", "name a file that can be read"
-        raise InputError(what, where=str(path), hint=hint) from error

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -29,25 +29,6 @@ PLAYBOOK_TOKENS = 5_000
 """What a playbook may take of a window where nobody says otherwise."""
 
 _LONGEST = 4_000  # characters of an insight
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a piece of work. One outcome counts once for an insight, however often its run is resumed.
-
-    Attributes:
-        kinds: of what failed, as tags: `convergence`, `mesh`.
-        source: more on where it comes from.
-        followed: whoever cites an insight did as it says, for certain; None: that is judged by `kinds`.
-    """
-
-    good: bool
-    run: str
-    stage: str = ""
-    attempt: int = 1
-    kinds: frozenset[str] = frozenset()
-    source: Source = field(default_factory=Source)
-    followed: bool | None = None
 
 
 class Playbook:
@@ -304,17 +285,32 @@ class Playbook:
 
         return self.ledger.tables.write(count)
 
-    def record(self, outcome: Outcome, cited: Iterable[str]) -> list[str]:
-        """Count an outcome for the insights that were relied on, and for no others.
+    def record(
+        self,
+        cited: Iterable[str],
+        good: bool,
+        source: Source,
+        *,
+        attempt: int = 1,
+        kinds: Collection[str] = (),
+        followed: bool | None = None,
+    ) -> list[str]:
+        """Count what came of a piece of work for the insights that were relied on, and for no others.
 
         A failure says nothing of a mistake unless one of the failure's kinds is among its tags: whoever named it and
-        failed at something else has not shown that it holds. Returns the ids that were counted.
+        failed at something else has not shown that it holds.
+
+        Args:
+            source: run and stage, which with the attempt name the outcome: resumed, it counts once all the same.
+            kinds: of what failed, as tags: `convergence`, `mesh`.
+            followed: whoever cites an insight did as it says, for certain; None: that is judged by `kinds`.
+
+        Returns:
+            The ids that were counted.
         """
-        source = replace(outcome.source, run=outcome.run, stage=outcome.stage)
-        key = json.dumps([outcome.run, outcome.stage, outcome.attempt])
-        known = [one for one in map(self.get, dict.fromkeys(cited)) if one and not _says_nothing(one, outcome)]
-        told: dict[str, Any] = {"followed": outcome.followed, "source": source, "key": key}
-        return [one.id for one in known if self.record_outcome(one.id, outcome.good, **told)]
+        key, known = json.dumps([source.run, source.stage, attempt]), filter(None, map(self.get, dict.fromkeys(cited)))
+        told = [one for one in known if good or followed or _is_of(one, kinds)]
+        return [one.id for one in told if self.record_outcome(one.id, good, followed=followed, source=source, key=key)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
         """Retire what evidence condemns: net scores up to that. Returns how many; they stay as tombstones."""
@@ -344,8 +340,6 @@ class Playbook:
         return self.view.user if personal else ""
 
 
-def _says_nothing(insight: Insight, outcome: Outcome) -> bool:
-    """A failure speaks for a mistake only where it is known to be of the mistake's own kind."""
-    if outcome.good or outcome.followed or insight.category is not InsightCategory.MISTAKE:
-        return False
-    return not {*insight.tags} & outcome.kinds
+def _is_of(insight: Insight, kinds: Collection[str]) -> bool:
+    """Whether a failure of these kinds speaks for an insight or against it: of a mistake only where it is its own."""
+    return insight.category is not InsightCategory.MISTAKE or not {*kinds}.isdisjoint(insight.tags)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.patterns import ErrorPatterns
-from transom.learning.playbook import Outcome, Playbook
+from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
@@ -100,10 +100,9 @@ class Reflector:
 
     def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
         """Count an outcome for what was relied on, and analyse what was wrong; returns the ids that were counted."""
-        source, wrong = outcome.source, () if outcome.success else outcome.solver_errors
-        told = Outcome(outcome.success, source.run, source.stage, attempt, self.patterns.tags_of(wrong), source)
         self.analyze_trial(outcome)
-        return self.playbook.record(told, cited)
+        kinds = self.patterns.tags_of(outcome.solver_errors)
+        return self.playbook.record(cited, outcome.success, outcome.source, attempt=attempt, kinds=kinds)
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
         """Add the pending candidates of at least that confidence, drop the others; returns how many are new."""

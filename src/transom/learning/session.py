@@ -122,10 +122,6 @@ class SessionState:
         """What lies isolated under that name; None where nothing does."""
         return getattr(self.isolated, name, None)
 
-    def set_isolated_data(self, name: str, value: Any) -> None:
-        """Put something where no window shows it."""
-        setattr(self.isolated, name, value)
-
     def get_llm_context(self) -> str:
         """The exposed part as text; however much was put into it, no more than its bounds."""
         shown = self.exposed
@@ -204,9 +200,7 @@ def note(
     workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
     """Note in the open session what was done, what went wrong, and which insights were relied on."""
-    session_of(workspace, must=True)
-    with _alone(workspace):
-        session = session_of(workspace, must=True)
+    with _held(workspace) as session:
         for one in actions:
             session.add_action(one)
         for one in errors:
@@ -222,41 +216,32 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
     """
-    session_of(workspace, must=True)
-    with _alone(workspace):
-        return _close(workspace, playbook, good=good)
-
-
-def _close(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
-    session = session_of(workspace, must=True)
-    shown, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
-    source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
-    failed = OptimizationOutcome(None, False, solver_errors=isolated.all_errors or shown.recent_errors, source=source)
-    used = isolated.all_items_used or shown.active_playbook_items
-    updated = reflector.learn(replace(failed, success=good), used)
-    if good:  # what went wrong on the way is worth knowing, however it ended
-        reflector.analyze_trial(failed)
-    added = reflector.commit_insights()
-    closed = workspace / _CLOSED / f"{session.session_id}.json"
-    closed.parent.mkdir(exist_ok=True)
-    session.save(closed)
-    for path in (workspace / SESSION, history_of(workspace / SESSION)):
-        path.unlink(missing_ok=True)
-    return {
-        "session_id": session.session_id,
-        "items_updated": updated,
-        "insights_added": added,
-        "items_pruned": playbook.prune_harmful(),
-    }
+    with _held(workspace) as session:
+        shown, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
+        source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
+        errors = isolated.all_errors or shown.recent_errors
+        failed = OptimizationOutcome(None, False, solver_errors=errors, source=source)
+        used = isolated.all_items_used or shown.active_playbook_items
+        updated = reflector.learn(replace(failed, success=good), used)
+        if good:  # what went wrong on the way is worth knowing, however it ended
+            reflector.analyze_trial(failed)
+        added = reflector.commit_insights()
+        closed = workspace / _CLOSED / f"{session.session_id}.json"
+        closed.parent.mkdir(exist_ok=True)
+        session.save(closed)
+        for path in (workspace / SESSION, history_of(workspace / SESSION)):
+            path.unlink(missing_ok=True)
+    done = {"session_id": session.session_id, "items_updated": updated, "insights_added": added}
+    return {**done, "items_pruned": playbook.prune_harmful()}
 
 
 @contextmanager
-def _alone(workspace: Path) -> Iterator[None]:
-    """Notes are taken one after the other, whoever takes them."""
-    workspace.mkdir(parents=True, exist_ok=True)
+def _held(workspace: Path) -> Iterator[SessionState]:
+    """The open session, for one at a time; InputError where none is open."""
+    session_of(workspace, must=True)  # before a file is made
     with (workspace / "session.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield session_of(workspace, must=True)
 
 
 class _Saved(BaseModel):

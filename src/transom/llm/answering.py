@@ -1,4 +1,4 @@
-"""An answer that takes several replies: what a model is told in between, and what ends it."""
+"""An answer that takes several replies: the messages in between, and the errors that end it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from transom.llm.turns import UserMessage
 VOID = Again("the answer does not follow its schema")
 CUT_OFF = Again("it was cut off before it was whole")
 GO_ON = UserMessage("You have said nothing. Please go on.")
-"""What is said once to a model that stopped without a word."""
+"""Sent once to a model that stopped without any text."""
 
 
 def paused(by: str) -> ProviderError:
-    """What to raise where a server stopped in the middle, as only those do that run tools of their own."""
+    """The error for a server that paused in the middle of an answer; only servers with tools of their own do."""
     what = "its server paused in the middle of an answer, as it does for tools of its own"
     return ProviderError(what, where=by, hint="give it no such tools, or choose another model")
 
 
 def answer_in_vain(wrong: Sequence[Complaint], role: str) -> ReplyError:
-    """What to raise where the repair of an answer is none either; its first complaint is told."""
+    """The error for a repair that does not follow the schema either; it quotes the first complaint."""
     what = "the answer does not follow its schema, nor does its repair"
     first = wrong[0] if wrong else Complaint("it is not whole", "it is not whole")
     return ReplyError(f"{what}: {first.text}", where=role, bare=f"{what}: {first.bare}")

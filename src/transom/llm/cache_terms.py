@@ -1,4 +1,4 @@
-"""What vendors say of their prompt caches. Dated: it changes, and what a server reports always counts more."""
+"""Published terms of vendors' prompt caches. They are dated; usage that a server reports counts more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 @dataclass(frozen=True)
 class CacheTerms:
-    """Of one family of models.
+    """The cache terms of one family of models.
 
     Attributes:
         models: `vendor:model`, `*`, `?` and `[...]` allowed.

@@ -1,4 +1,4 @@
-"""What a provider can do, so that nothing is asked of it that it cannot."""
+"""Capabilities of a provider, so that no request exceeds them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
-_TOLD = {
+_LABELS = {
     "tools": "tools",
     "parallel_tools": "parallel tools",
     "streaming": "streaming",
@@ -25,22 +25,22 @@ _TOLD = {
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What may be asked.
+    """The features of a provider and its model.
 
     Attributes:
         context_tokens: the window, request and reply together.
-        context_known: whether somebody said so; else it is a guess that nothing is refused by.
+        context_known: whether the window is known; otherwise it is a guess, and no request is refused for it.
         tools: it calls tools; else a request that offers some is refused before it is sent.
-        parallel_tools: one reply may call several; where it may not, its vendor's switch is set, or the model is told.
+        parallel_tools: one reply may call several; where it may not, the vendor's switch is set, or the prompt says so.
         streaming: its replies come in pieces.
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
-        structured_with_tools: it does so for answers alone. Else what holds an answer holds every reply, so that no
-            tool could be called, or the server refuses the two together: a request with tools is told in words.
+        structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries its schema in the
+            prompt: the server would hold every reply to it, or refuse the request.
         vision: it reads pictures. `doctor` says so; no block holds one.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
-        tells_cost: its server says what each reply cost.
+        tells_cost: its server reports the cost of each reply.
     """
 
     context_tokens: int = UNBOUNDED
@@ -62,14 +62,14 @@ class Capabilities:
     def text(self) -> str:
         """In a line, for people."""
         window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
-        told = [what for name, what in _TOLD.items() if getattr(self, name)]
-        lacks = [f"no {what}" for name, what in _TOLD.items() if not getattr(self, name)]
+        has = [what for name, what in _LABELS.items() if getattr(self, name)]
+        lacks = [f"no {what}" for name, what in _LABELS.items() if not getattr(self, name)]
         least = f", from {self.cache_minimum} tokens" if self.cache_minimum else ""
-        return f"{window}; {', '.join([*told, *lacks])}; cache {self.caching}{least}"
+        return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}{least}"
 
 
 def common(several: Iterable[Capabilities]) -> Capabilities:
-    """What may be asked of any of several providers, whichever of them answers."""
+    """The capabilities that several providers share."""
     many = list(several)
     if len(many) == 1:  # as in most chains, for every turn
         return many[0]

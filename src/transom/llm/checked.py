@@ -1,6 +1,6 @@
-"""What blocks, roles and settings are held against when they are made: a slip is told in one line that says what to do.
+"""Checks of blocks, roles and settings at construction: each error is one line that says what to write.
 
-Type checkers look at a program's types; whoever has none sees these.
+They are for programs that no type checker has seen.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 Names = TypeVar("Names", bound=StrEnum)
 
 Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
-"""What answers are to follow: a JSON Schema, or a model class of pydantic, which has one."""
+"""The shape of answers: a JSON Schema, or a pydantic model class."""
 
 _PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
 _LISTS = {
@@ -32,7 +32,7 @@ _MOST_TEMPERATURE = 2.0  # of any vendor; what a model does not take is left out
 
 
 def kind_of(given: object) -> str:
-    """What a thing is, for people."""
+    """The type of a value, for messages."""
     return f"the class {given.__name__}" if isinstance(given, type) else f"of type {type(given).__name__}"
 
 

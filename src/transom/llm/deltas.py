@@ -1,4 +1,4 @@
-"""What a listener hears while a reply is still coming."""
+"""Deltas: the pieces of a reply that is still coming."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transom.llm.turns import Text, ToolCall
 
 @dataclass(frozen=True)
 class Again:
-    """All that was heard of this reply is void: it broke off, or was not accepted, and is asked for once more.
+    """All deltas of this reply so far are void: it broke off or was not accepted, and is requested again.
 
     Attributes:
         why: one clause.
@@ -28,7 +28,7 @@ OnDelta: TypeAlias = Callable[[Delta], None]
 
 
 def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
-    """Tell a reply that came in one piece."""
+    """Report a reply that came in one piece."""
     if on_delta:
         for part in reply.parts:
             if isinstance(part, Text | ToolCall):
@@ -37,7 +37,7 @@ def tell(reply: Reply, on_delta: OnDelta | None) -> Reply:
 
 
 def both(one: OnDelta | None, other: OnDelta | None) -> OnDelta | None:
-    """A listener that hands on to two, as far as they are there."""
+    """One listener for two; either may be None."""
     if one is None or other is None:
         return one or other
 
@@ -49,7 +49,7 @@ def both(one: OnDelta | None, other: OnDelta | None) -> OnDelta | None:
 
 
 def noting(on_delta: OnDelta | None, heard: list[Delta]) -> OnDelta | None:
-    """The listener, with a note of what it heard that is not void."""
+    """The listener, which also keeps the deltas that are not void in a list."""
     if on_delta is None:
         return None
 

@@ -1,4 +1,4 @@
-"""What may leave this machine: blocks that a setting marks local, beside those whose maker did."""
+"""The egress policy: settings that keep blocks on this machine, beside the marks of the blocks themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EgressPolicy:
 
     @classmethod
     def of(cls, settings: Egress) -> Self:
-        """As the section `egress` of the settings has it."""
+        """The policy of the settings' section `egress`."""
         return cls(settings.local_blocks, keep_untrusted=settings.logs == "local")
 
     def is_local(self, block: Block) -> bool:
@@ -47,7 +47,7 @@ class EgressPolicy:
         return replace(request, window=replace(request.window, blocks=marked))
 
     def kept(self, request: Request) -> str | None:
-        """What of the request must stay, e.g. `block log_snippets`; None where all of it may leave."""
+        """The first part of a request that must stay, e.g. `block log_snippets`; None where all of it may leave."""
         for block in request.window.blocks:
             if self.is_local(block):
                 return f"block {block.name}"
@@ -59,5 +59,5 @@ class EgressPolicy:
                     return f"a result of tool {name}"
             elif isinstance(turn, UserMessage) and turn.egress != "any":
                 found = turn.text.startswith("<finding>\n")
-                return "the finding of a sub-conversation" if found else "what a tool's handler said"
+                return "the finding of a sub-conversation" if found else "a message of a tool's handler"
         return "a reply that was answered from local text" if request.window.egress != "any" else None

@@ -1,4 +1,4 @@
-"""What a provider may be asked for in a minute, over all that ask it from one workspace."""
+"""Rate limits: requests and tokens a minute of a provider, over all processes of one workspace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Limits:
 
 
 class RateLimitStore(Protocol):
-    """Where a bucket's state lies: of a `Store`, the part that a bucket needs."""
+    """Where a bucket keeps its state: the part of a `Store` that a bucket needs."""
 
     def get(self, table: str, key: str) -> Json | None: ...
 
@@ -57,12 +57,12 @@ class Memory:
 
 
 PROCESS = Memory()
-"""What this process spent beside any workspace, whoever in it asked: a server does not tell agents apart."""
+"""Spending of this process outside any workspace, all agents together: a server does not distinguish them."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What was taken from a bucket, and when: the number of its slot."""
+    """Tokens taken from a bucket, and the number of the slot in which they were taken."""
 
     slot: int
     tokens: int
@@ -70,7 +70,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class _Ledger:
-    """What was spent, slot by slot, and until when nobody is to ask.
+    """Spending, slot by slot, and the time until which no request may be sent.
 
     A bucket that refills drop by drop lets twice its size pass in the minute after a quiet one. This one looks back
     over a whole period instead, so no period of that length, wherever it begins, holds more than the limit.
@@ -101,7 +101,7 @@ class _Ledger:
 
 
 def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
-    """What is kept, as far as it counts now. What lies in the future was written before the clock was set back."""
+    """The stored ledger, as far as it counts now. Entries in the future were written before the clock was set back."""
     if data is None:
         return _Ledger()
     spent = {number: (requests, tokens) for number, requests, tokens in data["spent"]}
@@ -114,7 +114,7 @@ def _fits(count: int, limit: int | None) -> bool:
 
 
 class Bucket:
-    """Holds what may be asked of one provider, from any thread and event loop.
+    """The rate limit of one provider, for any thread and event loop.
 
     Who comes first is served first; between event loops, as between processes, it is who looks first.
 
@@ -160,7 +160,7 @@ class Bucket:
                 where=self._name,
                 hint="raise tokens_per_minute, or let the role answer in fewer tokens (max_tokens)",
             )
-        async with self._doors.get():  # the lock queues fairly, and whoever waits at its head holds up the others
+        async with self._doors.get():  # the lock queues fairly: the first waiter holds up the others
             while True:
                 now = self._clock()
                 slot, (data, held) = self._slot(now), self._look(now)
@@ -172,7 +172,7 @@ class Bucket:
                     return taken
 
     async def settle(self, taken: Taken, tokens: int) -> None:
-        """Say that the server has answered a request, and what it really took.
+        """Replace the reservation of an answered request by the tokens that it really took.
 
         One without an answer, given up or cut off, is not settled: it may still be on its way.
         """
@@ -181,7 +181,7 @@ class Bucket:
             await self._change(lambda held: held.add(taken.slot, -1, -taken.tokens).add(ended, 1, tokens))
 
     async def hold(self, seconds: float) -> None:
-        """Let nobody ask for that long: the server has said so to one, and means all."""
+        """Send no request for that long: a server that asks one client to wait means all."""
         until = self._clock() + seconds
         await self._change(lambda held: _Ledger(held.spent, max(held.until, until)))
 
@@ -192,7 +192,7 @@ class Bucket:
                 return
 
     def _look(self, now: float) -> tuple[Json | None, _Ledger]:
-        """What lies on the store, and what of it counts."""
+        """The stored data, and the ledger of what still counts."""
         data = self._store.get(TABLE, self._name)
         return data, _ledger(data, now, self._slot(now), self._grace)
 

@@ -1,4 +1,4 @@
-"""What belongs to an event loop: a process may have one in each of its threads, and one after another."""
+"""Objects that belong to one event loop: a process may have a loop in each thread, and one after another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 class PerLoop(Generic[T]):
     """One of a kind for each event loop: a lock or a connection of one loop is of no use to another.
 
-    It lives as long as its loop: a dictionary with weak keys would not do, since locks and connections hold their loop.
+    It is kept as long as its loop. Weak keys would not do, since locks and connections refer to their loop.
 
     Args:
         make: a new one.
@@ -25,7 +25,7 @@ class PerLoop(Generic[T]):
         self._one = threading.Lock()
 
     def get(self) -> T:
-        """That of the running loop, made where there is none yet."""
+        """The one of the running loop; made where there is none yet."""
         loop = asyncio.get_running_loop()
         held = self._held.get(loop)
         if held is None:
@@ -36,7 +36,7 @@ class PerLoop(Generic[T]):
         return held
 
     def pop(self) -> T | None:
-        """Forget that of the running loop; None where there is none."""
+        """Remove and return the one of the running loop; None where there is none."""
         with self._one:
             self._drop_closed()
             return self._held.pop(asyncio.get_running_loop(), None)

@@ -32,7 +32,7 @@ _ALIKE = 60  # of 100; a name that is less like any other was not meant as that 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What providers are made from beside their names.
+    """The context in which provider names are resolved.
 
     Attributes:
         cwd: where a recording's path is meant from.
@@ -52,7 +52,7 @@ class Surroundings:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """What a provider may be called."""
+        """Forms that a provider name may have."""
         return (*self.own, _REPLAY, *(f"{kind}:NAME" for kind in HOSTED), _OWN)
 
 
@@ -124,7 +124,7 @@ def own_provider(name: str, around: Surroundings) -> Provider:
     """
     module, _, attribute = name.partition(":")
     if str(around.cwd) not in sys.path:
-        sys.path.append(str(around.cwd))  # a module beside the work, for whoever begins with the command
+        sys.path.append(str(around.cwd))  # the `transom` command does not have the working folder on its path
     try:
         found = getattr(import_module(module), attribute)
         made: Provider = found() if isinstance(found, type) else found
@@ -169,7 +169,7 @@ def hosted_provider(
 
 
 def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
-    """What a seat's own `provider` and `model` come to; None where it has neither, and the chain answers.
+    """The provider name of a seat's own `provider` and `model`; None where it has neither, and the chain answers.
 
     Args:
         seat: as in the settings.
@@ -190,7 +190,7 @@ def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
 
 
 def unknown_provider(name: str, known: Sequence[str], where: str) -> InputError:
-    """What to say of a provider that there is not: the nearest that there is, and all of them."""
+    """The error for an unknown provider: it names the nearest known one, and all of them."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
 
     kind, colon, rest = name.partition(":")

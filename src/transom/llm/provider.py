@@ -1,4 +1,4 @@
-"""What a provider is, and the chain that falls back from one to the next."""
+"""The provider protocol, and the chain that falls back from one provider to the next."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Provider(Protocol):
 
     @property
     def caps(self) -> Capabilities:
-        """What may be asked of it."""
+        """Its capabilities."""
         return Capabilities()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
@@ -60,7 +60,7 @@ class Provider(Protocol):
 
         Args:
             request: what is asked.
-            on_delta: is told pieces of the reply as they come, all of it at once where it does not come in pieces.
+            on_delta: is called with pieces of the reply as they come; with the whole where it does not stream.
 
         Raises:
             ProviderError: it cannot; `NeedsModel` where the embedded rules abstain.
@@ -71,11 +71,11 @@ class Provider(Protocol):
         """How many tokens the request will be counted as; rather too many than too few."""
         return estimate_tokens(render(request).as_text())
 
-    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  others tell roles apart
+    def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the protocol's signature
         """Changes when the same request would be answered by something else: a model's name, a rule's version."""
         return "1"
 
-    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  others read files
+    def is_current(self, source: AnsweredFrom) -> bool:  # noqa: ARG002  the protocol's signature
         """Whether something that an earlier answer rests on is unchanged."""
         return True
 
@@ -87,10 +87,10 @@ class Chain:
     Attributes:
         providers: at least one.
         policy: what is kept on this machine.
-        seats: role name -> who answers that role instead.
+        seats: role name -> the chain that answers that role instead.
 
     Raises:
-        InputError: somebody is no provider, or a seat no chain.
+        InputError: a provider or a seat's chain is of another type.
     """
 
     providers: tuple[Provider, ...]
@@ -111,12 +111,12 @@ class Chain:
         return ",".join(provider.name for provider in self.providers)
 
     def of(self, role: str) -> Chain:
-        """Who answers a role of that name."""
+        """The chain that answers a role of that name."""
         return self.seats.get(role, self)
 
     @property
     def everyone(self) -> tuple[Provider, ...]:
-        """All that may be asked, whoever asks."""
+        """The providers of all roles."""
         chains = {id(chain): chain for chain in (self, *self.seats.values())}
         return tuple(provider for chain in chains.values() for provider in chain.providers)
 
@@ -131,11 +131,11 @@ class Chain:
 
     @property
     def caps(self) -> Capabilities:
-        """What may be asked whichever of the providers answers."""
+        """Capabilities that all its providers share."""
         return common(provider.caps for provider in self.providers)
 
     def estimate_tokens(self, request: Request) -> int:
-        """As the provider counts that counts most."""
+        """The highest estimate of its providers."""
         return max(provider.estimate_tokens(request) for provider in self.of(request.role).providers)
 
     async def answer(self, request: Request, *, only: str | None = None, on_delta: OnDelta | None = None) -> Reply:
@@ -143,7 +143,7 @@ class Chain:
 
         Args:
             request: what is asked.
-            only: the one that answered before in this stage; no other is asked.
+            only: the provider that answered before in this stage; no other is asked.
             on_delta: see `Provider.complete`; hears `Again` where another one is asked after it heard a part.
 
         Raises:
@@ -245,7 +245,7 @@ def _failed(provider: Provider, error: ProviderError) -> str:
 
 
 def of_provider(name: str) -> dict[str, str]:
-    """What a span says of who answers: `vendor:model`, or a name that is both."""
+    """Span attributes for a provider's name: `vendor:model`, or one name for both."""
     vendor, _, model = name.partition(":")
     return {keys.PROVIDER: vendor, keys.REQUEST_MODEL: model or vendor}
 

@@ -1,7 +1,7 @@
-"""Through which proxy a server is asked, if through any: none is to read a text.
+"""Choice of the proxy for a server, such that no proxy can read a request.
 
-Who asks a server, a model's or one of tools, asks here. Libraries have rules of their own, by which a proxy of the
-environment reads whatever goes to an address that begins with http://, on this machine too.
+Clients of model servers and of MCP servers use this module. The rules of HTTP libraries would send plain http://
+requests through a proxy of the environment, those to this machine included.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.e
 
 
 def transport(library: Any, proxy: str | None) -> Any:
-    """What an HTTP library's client is given to reach a server. With one it looks for no proxy by itself.
+    """The transport for an HTTP client. A client with a transport looks for no proxy by itself.
 
     Args:
         library: `httpx`, or another that has its names.

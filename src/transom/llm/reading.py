@@ -1,4 +1,4 @@
-"""JSON as models and servers write it: what is none, though Python's own reader takes it, is told apart here alone."""
+"""Strict reading of JSON from models and servers: Python's own reader also accepts text that is no JSON."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, NoReturn
 from transom.canonical import Json, compact_json
 
 LEVELS = 100
-"""Of lists and objects in each other: what is nested deeper could not be journaled, shown or checked everywhere."""
+"""Levels of nested lists and objects; a deeper value could not be journaled, shown or checked everywhere."""
 
 MOST_LEVELS = 2 * LEVELS
-"""Of a server's document, in which something of `LEVELS` may stand."""
+"""Levels of a server's document, which may hold a value of `LEVELS`."""
 
 
 def read_json(text: str) -> Json:
-    """What a model wrote, an answer or the arguments of a call.
+    """Read JSON that a model wrote: an answer, or the arguments of a call.
 
     Raises:
         ValueError: it is no JSON: also where it holds NaN, an infinity or a number that is one, where an object has a
-            name twice, so that nobody knows which is meant, and where it is nested deeper than `LEVELS`. What it says
+            name twice, which is ambiguous, and where it is nested deeper than `LEVELS`. What it says
             quotes nothing of the text.
     """
     return _read(text, LEVELS, _named_once)
 
 
 def read_document(text: str) -> Json:
-    """What a server wrote, which may be nested to `MOST_LEVELS`; what it says twice is its own affair.
+    """Read JSON that a server wrote; it may be nested to `MOST_LEVELS` and repeat names.
 
     Raises:
         ValueError: it is none, as with `read_json`.
@@ -47,7 +47,7 @@ def is_deep(value: Json, levels: int = LEVELS) -> bool:
 
 
 def held_arguments(given: Json) -> Json:
-    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that the model can be told."""
+    """The arguments of a call; as text where they are nested deeper than `LEVELS`, so that a model is corrected."""
     if not is_deep(given):
         return given
     try:

@@ -53,11 +53,11 @@ class RecordedCall:
 
 @dataclass(frozen=True)
 class Recording:
-    """What models were asked, and what they answered.
+    """Recorded requests to models, with their replies.
 
     Attributes:
         calls: in order; of the same request the last answer counts.
-        context_tokens: the window of the model that answered; None where it had none, or nobody knew.
+        context_tokens: the window of the model that answered; None where it has none, or it is unknown.
     """
 
     calls: tuple[RecordedCall, ...]

@@ -1,4 +1,4 @@
-"""What a model answers, what that took, and what it rests on."""
+"""A model's reply, its usage, and the sources that it rests on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transom.llm.turns import Egress, Part, Text, ToolCall, calls_of
 from transom.once import once
 
 Stop = Literal["end", "tool_calls", "length", "refusal", "pause"]
-"""Why a model stopped. `pause`: without a word, or its server did in the middle."""
+"""Why a model stopped. `pause`: without any text, or its server paused in the middle."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Usage:
         input_tokens: all that was read, the cached ones included.
         output_tokens: all that was written, thinking included.
         cached_tokens: those of the input that were read from a cache.
-        cache_write_tokens: those of the input that were written into a cache, where the vendor tells them.
-        cost: in US dollars, where the server tells it; it counts more than any price list. Of several calls it is the
-            sum of what was told.
+        cache_write_tokens: those of the input that were written into a cache, where the vendor reports them.
+        cost: in US dollars, where the server reports it; it overrides any price list. Of several calls, the sum of
+            what was reported.
     """
 
     input_tokens: int = 0
@@ -43,13 +43,13 @@ class Usage:
         )
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {
+        data: dict[str, Json] = {
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
             "cache_write_tokens": self.cache_write_tokens,
         }
-        return told if self.cost is None else {**told, "cost": self.cost}
+        return data if self.cost is None else {**data, "cost": self.cost}
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class AnsweredFrom:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back.
+    """The reply to a request.
 
     Attributes:
         parts: texts, tool calls and opaque pieces, in order.
         stop: why it stopped; `length` is a truncated reply.
         usage: tokens.
-        by: who answered: `rules`, `replay`, `anthropic:NAME`, ...
+        by: the provider: `rules`, `replay`, `anthropic:NAME`, ...
         answered_from: what else the answer rests on; when any of it changes, the answer is void.
         egress: of what was asked; an answer may repeat it.
     """
@@ -92,11 +92,11 @@ class Reply:
         return calls_of(self.parts)
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {
+        data: dict[str, Json] = {
             "parts": [part.to_json() for part in self.parts],
             "stop": self.stop,
             "usage": self.usage.to_json(),
             "by": self.by,
             "answered_from": [source.to_json() for source in self.answered_from],
         }
-        return told if self.egress == "any" else {**told, "egress": self.egress}
+        return data if self.egress == "any" else {**data, "egress": self.egress}

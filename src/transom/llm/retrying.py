@@ -1,7 +1,7 @@
 """A provider that is asked within its limits, and again where that may help.
 
 The loop is written out rather than taken from a library: each attempt is a span, what a server asks to wait holds up
-every run of the workspace, and whoever listens must hear that a broken reply begins anew.
+every run of the workspace, and a listener must hear that a broken reply begins anew.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transom.telemetry import child_span, keys
 _log = logging.getLogger(__name__)
 
 _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
-"""What a server refuses it does not count as tokens."""
+"""Refusals: the server counts no tokens for these requests."""
 
 
 def wait_after(
@@ -104,8 +104,8 @@ class RetryingProvider:
                 await self._hold(failed, _asked(failed, self.policy))  # for those who ask after this one has given up
                 raise with_causes(causes)
             wait = again
-            told = (self.name, len(causes), type(failed).__name__, wait)
-            _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *told)
+            logged = (self.name, len(causes), type(failed).__name__, wait)
+            _log.warning("%s: attempt %d failed with %s; asked again in %.2f s", *logged)
             await self._hold(failed, wait)
             if heard and on_delta:
                 on_delta(Again(failed.what))
@@ -116,14 +116,14 @@ class RetryingProvider:
             await self._bucket.hold(seconds)
 
     def _attributes(self, attempt: int, wait: float) -> dict[str, Any]:
-        told = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}
-        return {**of_provider(self.name), **told}
+        own = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}
+        return {**of_provider(self.name), **own}
 
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
         try:
             reply = await self._provider.complete(request, on_delta=on_delta)
-        except NetworkFailed:  # it may arrive after all, nobody knows when: it counts as it was taken
+        except NetworkFailed:  # it may arrive after all, at an unknown time: it counts as it was taken
             raise
         except ProviderError as error:
             await self._bucket.settle(taken, 0 if isinstance(error, _FREE) else taken.tokens)

@@ -1,7 +1,7 @@
-"""What a model is asked: block, role, window, request. What a window holds of a conversation is in `turns`.
+"""The shapes of a model request: block, role, window, request. The turns of a conversation are in `turns`.
 
-A window is a list of named blocks and the call's own conversation. Nothing else reaches a model: what is in neither was
-not seen.
+A window is a list of named blocks and the conversation so far.
+Nothing else reaches a model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Tier(StrEnum):
 
 
 Strategy = Literal["truncate", "sub_conversation", "memory"]
-"""What a conversation does that outgrows its window: cut, hand work to a window of its own, or look things up."""
+"""How a conversation that outgrows its window goes on: cut, delegate to a sub-conversation, or search a memory."""
 _STRATEGIES = get_args(Strategy)
 
 
@@ -91,7 +91,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool that a role may call. `effect` says what a repetition would do; of an `unknown` one nobody declared it."""
+    """A tool that a role may call. `effect` says what a repetition would do; `unknown` is undeclared."""
 
     name: str
     description: str
@@ -200,7 +200,7 @@ class Role:
     @once
     def digest(self) -> str:
         """Changes with prompt bytes, visibility, tool schemas, settings, strategy and the schema of answers."""
-        told: dict[str, Json] = {
+        data: dict[str, Json] = {
             "name": self.name,
             "prompt": [block.to_json() for block in self.prompt],
             "sees": [*sorted(self.sees)],
@@ -208,14 +208,14 @@ class Role:
             "settings": self.settings.to_json(),
         }
         if self.strategy != "truncate":  # so that roles which set none keep the digest that journals know
-            told["strategy"] = self.strategy
+            data["strategy"] = self.strategy
         if self.schema is not None:
-            told["output"] = dict(self.schema)
-        return digest(told)
+            data["output"] = dict(self.schema)
+        return digest(data)
 
 
 class Share(NamedTuple):
-    """What one part of a window takes, and what it is held to once the window is full; in tokens, as estimated."""
+    """Tokens of one part of a window, and its limit once the window is full; both are estimates."""
 
     name: str
     used: int
@@ -224,7 +224,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Window:
-    """What one call sees, in order, and what was left out.
+    """Everything that one call sees, in order, and the names of what was left out.
 
     Attributes:
         shares: how full it is; a remark for the journal, not part of what is asked.
@@ -284,7 +284,7 @@ class Request:
 
     def head_json(self) -> dict[str, Json]:
         """All but the turns, which come last; the same from call to call while blocks and tools stay."""
-        told: dict[str, Json] = {
+        data: dict[str, Json] = {
             "role": self.role,
             "blocks": [block.to_json() for block in self.window.blocks],
             "turns": [],
@@ -293,7 +293,7 @@ class Request:
             "settings": self.settings.to_json(),
         }
         # Left out where there is none, so that recordings of requests for free text keep their digests.
-        return told if self.output is None else {**told, "output": dict(self.output)}
+        return data if self.output is None else {**data, "output": dict(self.output)}
 
     @once
     def head(self) -> str:
@@ -311,6 +311,6 @@ class Request:
 
     @once
     def digest(self) -> str:
-        """Of all that is asked. Each turn is walked once in its life: a long conversation costs no more a call."""
+        """The digest of the request. A turn is digested once: a longer conversation costs no more for each call."""
         turns = [turn.digest for turn in self.window.turns]
         return digest(f'{self.head.removesuffix("[]}")}["{digest("".join(turns))}"]}}' if turns else self.head)

@@ -1,4 +1,4 @@
-"""Answers that follow a JSON Schema: how one is asked for, what is wrong with one, and how it is to be mended."""
+"""Structured output: how an answer that follows a JSON Schema is requested, checked and repaired."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OLD = f"{_UNUSABLE} it does not follow what was asked for then. Give the whole 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with an answer.
+    """One violation of the schema by an answer.
 
     Attributes:
         text: where, and what; it quotes the answer.
@@ -41,22 +41,22 @@ Check = Callable[[Json], list[Complaint]]
 
 
 def shown(request: Request, caps: Capabilities) -> Request:
-    """The request as a model of such capabilities is to have it: told of the schema, where its server has no way to."""
+    """The request for a model of such capabilities: with the schema in a block where its server does not enforce it."""
     return request if request.output is None or is_held(request, caps) else in_words(request)
 
 
 def is_held(request: Request, caps: Capabilities) -> bool:
-    """Whether its server is to hold the answer to the schema, and leaves the model free to call its tools."""
+    """Whether its server enforces the schema and still lets the model call tools."""
     able = caps.structured_output and (caps.structured_with_tools or not request.tools)
     return able and request.output is not None
 
 
 def in_words(request: Request) -> Request:
-    """The request with the schema of its answer told in a block; as it is where it has none, or was told before."""
+    """The request with the schema of its answer in a block; unchanged where it has no schema, or has the block."""
     if request.output is None or any(block.name == SCHEMA_BLOCK for block in request.window.blocks):
         return request
-    told = Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
-    return replace(request, window=replace(request.window, blocks=(*request.window.blocks, told)))
+    block = Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(request.output))))
+    return replace(request, window=replace(request.window, blocks=(*request.window.blocks, block)))
 
 
 def is_mending_what_tools_found(request: Request) -> bool:
@@ -72,12 +72,12 @@ def is_mending_what_tools_found(request: Request) -> bool:
 
 
 def schema_text(schema: Mapping[str, Json]) -> str:
-    """What a request takes of a window for the schema of its answer: servers that hold to one read it as well."""
+    """The text that a schema adds to a window: servers that enforce a schema read it as well."""
     return render_block(Block(SCHEMA_BLOCK, _ASKED.format(canonical_json(dict(schema)))))
 
 
 def repair_text(wrong: Sequence[Complaint]) -> str:
-    """What a model is told whose answer does not follow its schema.
+    """The message to a model whose answer does not follow its schema.
 
     Args:
         wrong: with it; nothing where it was held to another schema than there is now.
@@ -86,7 +86,7 @@ def repair_text(wrong: Sequence[Complaint]) -> str:
 
 
 def complaints(reply: Reply, held: Check) -> list[Complaint]:
-    """What is wrong with an answer; [] where nothing is, or where the reply is no answer.
+    """The violations of an answer; [] where there are none, or where the reply is no answer.
 
     Raises:
         InputError: see `schema_check`.
@@ -149,17 +149,17 @@ def answer_read(text: str, output: Output) -> Any:
         return value if isinstance(output, Mapping) else output.model_validate_json(text)
     except ValueError as error:  # pydantic's, too
         listed: list[Any] = getattr(error, "errors", list)()[:_MOST_COMPLAINTS]
-        told = [f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed]
+        errors = [f"{'.'.join(map(str, one['loc'])) or 'all of it'}: {one['msg']}" for one in listed]
         what = f"the answer is no {'JSON' if isinstance(output, Mapping) else output.__name__}"
-        raise ReplyError(f"{what}: {'; '.join(told) or error}", hint="ask again, and say what is wrong") from error
+        raise ReplyError(f"{what}: {'; '.join(errors) or error}", hint="ask again, and say what is wrong") from error
 
 
 def _said(error: Any) -> str:
-    """Where, and what; of a value that has none of several forms what keeps it from each."""
+    """Place and message of an error; for `anyOf` and the like, the errors of each alternative."""
     inner = "; ".join(_said(one) for one in error.context[:_MOST_COMPLAINTS])
     return f"{error.json_path}: {error.message[:300]}{f' ({inner})' if inner else ''}"
 
 
 def _place(path: Iterable[str | int]) -> str:
-    """Of a schema, by which a person finds it."""
+    """A path in a schema, for messages."""
     return "/".join(["#", *map(str, path)])

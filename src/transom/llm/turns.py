@@ -1,4 +1,4 @@
-"""The turns of a conversation: what was asked, what a model said and wanted done, what came of it."""
+"""The turns of a conversation: user messages, assistant messages with tool calls, tool results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EGRESS: tuple[Egress, ...] = get_args(Egress)
 
 
 def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -> None:
-    """Refuse a mark that is none: a misspelled one would mark nothing.
+    """Refuse an unknown mark: a misspelled one would mark nothing.
 
     Raises:
         InputError: naming it, and those that there are.
@@ -29,7 +29,7 @@ def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -
 
 
 def strictest(*marks: Egress) -> Egress:
-    """Of what is made of several things: as local as any of them. A mark that is none is local, too."""
+    """The egress mark of something made of several parts: `local` if any is; an unknown mark counts as local."""
     for mark in marks:
         if mark != "any":
             return "local"
@@ -38,7 +38,7 @@ def strictest(*marks: Egress) -> Egress:
 
 @dataclass(frozen=True)
 class Text:
-    """Something that the model said."""
+    """Text of the model."""
 
     text: str
 
@@ -48,7 +48,7 @@ class Text:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """Something that the model wants done."""
+    """A tool call of the model."""
 
     id: str
     name: str
@@ -65,7 +65,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Opaque:
-    """Something of the provider's own that must go back to it unchanged, e.g. signed thinking."""
+    """Data of the provider that must go back to it unchanged, e.g. signed thinking."""
 
     data: Json
 
@@ -77,27 +77,27 @@ Part = Text | ToolCall | Opaque
 
 
 def calls_of(parts: Sequence[Part]) -> tuple[ToolCall, ...]:
-    """What is to be done of what was said."""
+    """The tool calls among the parts."""
     return tuple([part for part in parts if isinstance(part, ToolCall)])
 
 
-class _Over:
-    """What turns have in common. They never change, so what is found out of one is found out once in its life."""
+class _Turn:
+    """Base of turns. They never change, so a digest is computed once."""
 
     def to_json(self) -> dict[str, Json]:
         raise NotImplementedError
 
     @once
     def digest(self) -> str:
-        """Of its JSON."""
+        """The digest of its JSON."""
         return digest(self.to_json())
 
 
 @dataclass(frozen=True)
-class AssistantMessage(_Over):
-    """What the model said: its parts as they came, since a vendor may want its own back to the byte.
+class AssistantMessage(_Turn):
+    """A reply of the model: its parts as they came, since a vendor may want its own back to the byte.
 
-    It has no mark of its own; what it was answered from has, see `Window.egress`.
+    It has no egress mark of its own; the window that it answers has, see `Window.egress`.
     """
 
     parts: tuple[Part, ...]
@@ -113,12 +113,12 @@ class AssistantMessage(_Over):
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What came of one tool call.
+    """The result of one tool call.
 
     Attributes:
         id: of the call that it answers.
         name: of the tool.
-        content: all that the model is told.
+        content: the text that the model sees.
         is_error: whether the call was not carried out; the content then says why and what to do next.
         trust: `untrusted` content is fenced like an untrusted block.
         egress: `local` content never reaches a remote provider.
@@ -150,14 +150,14 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class ToolResults(_Over):
+class ToolResults(_Turn):
     """The results of all calls of one reply, in the order of the calls."""
 
     results: tuple[ToolResult, ...]
 
     @property
     def egress(self) -> Egress:
-        """As local as any result."""
+        """`local` if any result is."""
         for one in self.results:
             if one.egress != "any":
                 return "local"
@@ -168,8 +168,8 @@ class ToolResults(_Over):
 
 
 @dataclass(frozen=True)
-class UserMessage(_Over):
-    """What a person said in the conversation, or the program in its own name.
+class UserMessage(_Turn):
+    """A message of the user, or of the program in its own name.
 
     Attributes:
         text: as it was said.
@@ -187,9 +187,9 @@ class UserMessage(_Over):
             check_marks("what was asked", egress=self.egress)
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {"kind": "asked", "text": self.text}
-        return told if self.egress == "any" else {**told, "egress": self.egress}
+        data: dict[str, Json] = {"kind": "asked", "text": self.text}
+        return data if self.egress == "any" else {**data, "egress": self.egress}
 
 
 Turn = UserMessage | AssistantMessage | ToolResults
-"""A piece of a call's own conversation that is already over. A conversation only grows at its end."""
+"""A finished piece of a conversation. A conversation only grows at its end."""

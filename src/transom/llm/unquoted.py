@@ -1,4 +1,4 @@
-"""Errors without what is marked local: a server may quote what it was sent, and errors are told everywhere."""
+"""Removal of local text from errors: a server may quote the request, and errors are shown everywhere."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from transom.llm.shapes import Request
 from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
 
 _RUN = 10
-"""So many characters on end that both have are a quotation."""
+"""A quotation is a run of at least so many characters that both texts have."""
 _SHORTEST = 4
-"""Of what is shorter than a run, a whole line is a quotation from so many characters on, and a name with a digit."""
+"""Shorter than a run, a quotation is a whole line of at least so many characters, or such a name with a digit."""
 _NAME = re.compile(rf"(?<![\w-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)[\w-]{{{_SHORTEST},{_RUN - 1}}}(?![\w-])")
 
 _INSTEAD = "[local]"
 
 
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
-    """Take out of an error's text what it quotes of the request's local parts; its causes in Python with it.
+    """Remove from an error's text all quotations of the request's local parts, and its Python causes with them.
 
     Args:
         error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
@@ -32,13 +32,13 @@ def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None
     texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
     if not texts:
         return
-    told = (error.what, error.hint)
+    before = (error.what, error.hint)
     if isinstance(error, ReplyError) and error.bare:
         error.what = error.bare
     runs = set(_runs(texts))
     error.what = _without(error.what, runs)
     error.hint = _without(error.hint, runs) if error.hint else error.hint
-    if told != (error.what, error.hint):
+    if before != (error.what, error.hint):
         error.args = (error.what,)
         error.__cause__, error.__suppress_context__ = None, True
 

@@ -1,28 +1,29 @@
-"""What a stage leaves: one file, how a value becomes it and comes back, and its copies where a person wants them.
+"""What a stage leaves: a file that is its value. And whether it runs again: a pure decision from its past and the file.
 
-What Transom wrote last to the place of a copy is remembered. When the file there is another one today, a person changed
-it: that version goes back into the run, where it counts like any edit of an artifact. A file that Transom never wrote
-is moved aside, not overwritten.
+inputs    file       then
+same      same       reuse
+same      edited     honour the edit; what follows is redone
+any       missing    a new attempt, asked again; everything downstream redone even if bytes agree
+changed   same       redo
+changed   edited     wait for a person: keep or redo
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError
-from transom.llm import Usage
-from transom.store import Store
+from transom.llm import AnsweredFrom, Chain, Role, Usage
 
 A_PERSON = "a person"
 HOW_TO_WRITE = "make room or choose another folder, then resume"
-_EXPORTS = "exports"
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -131,82 +132,143 @@ def set_aside(path: Path) -> Path:
     return Path(shutil.copy2(path, aside))
 
 
-async def export(
-    store: Store,
-    target: Path,
-    data: bytes,
-    *,
-    artifact: Path | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Path:
-    """Write a copy for a person.
+# -- whether a stage runs again ----------------------------------------------------------------------------------------
+
+
+class Attempt(NamedTuple):
+    """One try of a stage's function, as its records name it."""
+
+    attempt: int
+    fingerprint: str
+    deletions: int
+
+    @staticmethod
+    def of(record: Any) -> Attempt:
+        return Attempt(record["attempt"], record["fingerprint"], record["deletions"])
+
+
+@dataclass(frozen=True)
+class Done:
+    """A stage that came to its end.
+
+    Attributes:
+        output: SHA-256 of the file that it left.
+        answered: who answered in it, and from what: `(by, sources)` pairs.
+        usage: tokens of the replies that it used.
+    """
+
+    attempt: Attempt
+    output: str
+    answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
+    usage: Usage
+
+
+@dataclass
+class StageHistory:
+    """All that the journal says of one stage.
+
+    Attributes:
+        open: the attempt that began and did not come to its end.
+        wrote: whether that attempt was about to write its file, or had.
+        outputs: digests of all that any attempt ever wrote.
+        file: where it was written, below the run's folder.
+        last: the kind of its last record: `started`, `done`, `failed` or `paused`.
+    """
+
+    attempts: list[Attempt] = field(default_factory=list)
+    done: Done | None = None
+    open: Attempt | None = None
+    wrote: bool = False
+    outputs: set[str] = field(default_factory=set)
+    file: str = ""
+    last: str = "new"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do with a stage.
+
+    Attributes:
+        action: `reuse` the file (edited or not), `keep` an edit although inputs changed, `run`, or `ask` a person.
+        deletions: how often the stage's file was deleted; part of the epoch.
+        edited: SHA-256 of the file where a person changed it, else "".
+    """
+
+    action: Literal["reuse", "keep", "run", "ask"]
+    deletions: int = 0
+    edited: str = ""
+
+
+def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: str | None, answer: str | None) -> Plan:
+    """What is to be done with a stage.
 
     Args:
-        store: remembers what was written.
-        target: where the copy goes.
-        data: its bytes.
-        artifact: the run's own file that it is made from.
-        progress: told what was moved aside.
-
-    Raises:
-        InputError: the file cannot be written.
+        history: what the journal says of the stage.
+        fingerprint: of the inputs, roles and version today.
+        is_current: whether everything that the stage's replies rest on is unchanged.
+        found: SHA-256 of the file on disk, None where there is none.
+        answer: a person's "keep" or "redo" for this very fingerprint and file.
     """
-    known = _known(store, target)
-    if target.is_file() and digest(target.read_bytes()) not in (digest(data), known.get("copy")):
-        aside = set_aside(target)
-        what = "was changed by hand" if known else "was there already and is not ours"
-        if progress:
-            progress(f"{target.name} {what}; that version is kept as {aside.name}")
-    write_file(target, data)
-    made = digest(artifact.read_bytes()) if artifact else ""
-    row: dict[str, Json] = {"copy": digest(data), "artifact": made, "source": str(artifact or "")}
-    await store.put(_EXPORTS, str(target.absolute()), row)
-    return target
+    done, cut_off = history.done, history.open
+    if done is None:
+        return Plan("run", cut_off.deletions if cut_off else 0)
+    deletions = done.attempt.deletions
+    if found is None:
+        # A deletion counts once, however often the attempt after it fails.
+        return Plan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
+    # What an attempt wrote before it was cut off says nothing about a person's wish.
+    half_done = history.wrote and found in history.outputs
+    if cut_off and half_done and (cut_off.deletions > deletions or found != done.output):
+        return Plan("run", cut_off.deletions)
+    unchanged = is_current and done.attempt.fingerprint == fingerprint
+    if found == done.output:
+        return Plan("reuse" if unchanged else "run", deletions)
+    if unchanged:
+        return Plan("reuse", deletions, edited=found)
+    if answer == "keep":
+        return Plan("keep", deletions, edited=found)
+    return Plan("run" if answer == "redo" else "ask", deletions, edited=found)
 
 
-def source_of(store: Store, target: Path) -> Path | None:
-    """The run's own file that a copy was last made from, None where there was none."""
-    source = _known(store, target).get("source")
-    return Path(source) if source else None
+@dataclass(frozen=True)
+class Step(Generic[T]):
+    """One stage of a walk.
 
-
-def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:
-    """Take a person's edit of a copy back into the run; returns whether there was one.
-
-    Where the run's own file was changed by hand too, that version is moved aside: the copy counts.
-
-    Args:
-        store: remembers what was exported.
-        target: the copy.
-        artifact: the run's own file; an edit counts only where that is there.
-        clean: removes what was added for the copy only, e.g. a warning at its top.
-
-    Raises:
-        InputError: the copy is not UTF-8.
+    Attributes:
+        name: its unique path in the run.
+        fn: what does it.
+        inputs: what it is given, and all that it reads.
+        out: how its value is kept.
+        path: where.
+        fingerprint: the same as long as it would do the same.
     """
-    known = _known(store, target)
-    if not known or not target.is_file() or not artifact.is_file():
-        return False
-    if digest(target.read_bytes()) == known["copy"]:
-        return False
-    try:
-        text = clean(target.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        raise InputError("is not UTF-8", where=f"{target}:{line}", hint="save the file as UTF-8") from error
-    if digest(artifact.read_bytes()) not in (known["artifact"], digest(text)):
-        set_aside(artifact)
-    write_file(artifact, text.encode("utf-8"))
-    return True
+
+    name: str
+    fn: Callable[..., Awaitable[T]]
+    inputs: tuple[object, ...]
+    out: File[T]
+    path: Path
+    fingerprint: str
+
+    @property
+    def found(self) -> str | None:
+        """SHA-256 of its file as it lies there; None where there is none."""
+        return digest(self.path.read_bytes()) if self.path.is_file() else None
+
+    def done(
+        self, attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
+    ) -> dict[str, Any]:
+        """The record of its end."""
+        pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
+        told = {"output": output, "answered": pairs, "usage": usage.to_json()}
+        return {"stage": self.name, **attempt._asdict(), **told}
 
 
-def retract(store: Store, target: Path) -> None:
-    """Remove a copy that is not true any more, if it is still as it was written."""
-    if target.is_file() and _known(store, target).get("copy") == digest(target.read_bytes()):
-        target.unlink()
+def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:
+    """Of a stage: its inputs, the roles that it asks and who answers them, and its hand-bumped version.
 
-
-def _known(store: Store, target: Path) -> dict[str, str]:
-    """Digests of what was last written to a place, and of what it was made from; empty where nothing was."""
-    row = store.get(_EXPORTS, str(target.absolute()))
-    return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}
+    An artifact counts by its bytes and its lineage, any other input by its content.
+    """
+    given = [digest([one.sha256, one.lineage] if isinstance(one, Artifact) else one) for one in inputs]
+    roles: list[Json] = [[role.digest, chain.fingerprint(role)] for role in uses]
+    return digest({"inputs": given, "roles": roles, "version": version})

@@ -26,12 +26,8 @@ from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolResul
 from transom.llm.codec import reply_from_json, result_from_json
 from transom.llm.turns import Egress
 
-KINDS = frozenset(
-    {
-        *("conversation_opened", "user_message", "model_reply", "tool_started", "tool_result", "message_failed"),
-        *("marked", "reset", "conversation_closed"),
-    }
-)
+_MESSAGES = ("user_message", "model_reply", "tool_started", "tool_result", "message_failed", "marked", "reset")
+KINDS = frozenset({"conversation_opened", *_MESSAGES, "conversation_closed"})
 IN_DOUBT = frozenset({"ToolTimeoutError", "ToolInDoubtError"})
 """Errors of calls that may have been carried out, or be running still."""
 _CUT_OFF = "the call was cut off: something else was said before it came to its end; it may have been carried out"
@@ -73,14 +69,7 @@ class CallPlace(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """As journal records name it."""
-        stage, epoch, conversation = self.key
-        return {
-            "stage": stage,
-            "epoch": epoch,
-            "conversation": conversation,
-            "ordinal": self.ordinal,
-            "call": self.call,
-        }
+        return {**self.key._asdict(), "ordinal": self.ordinal, "call": self.call}
 
     @property
     def opens(self) -> str:
@@ -134,9 +123,6 @@ class Message:
     spent: int = 0
     error: tuple[str, str] | None = None
     bad_from: int | None = None
-
-    def outcome(self, ordinal: int, call: int) -> dict[str, Any] | None:
-        return self.results.get(ordinal, {}).get(call)
 
     @property
     def text(self) -> str | None:

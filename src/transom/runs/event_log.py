@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from transom.context import WindowBudget
-from transom.errors import Paused, StoreError
+from transom.errors import InputError, Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
+from transom.llm.prices import Spending
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
-from transom.runs.prices import Spending
-from transom.runs.questions import Choice, how_to_answer, slot
+from transom.runs.questions import Approval, Choice, answered, chosen, how_to_answer, slot
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
@@ -163,3 +163,35 @@ class Host(EventLog):
         if choice:
             hint = how_to_answer(self.id, choice, others=bool(self.state.waiting.keys() - {slot(choice)}))
         return Paused(reason, run_id=self.id, hint=hint or None)
+
+    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
+        """Record a person's answer to what waits for one; returns what was answered.
+
+        It is for the file as it lies there now; where that is another than the one at which the run paused,
+        `progress` is told.
+
+        Args:
+            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
+            question: which, where several wait: a question's or stage's name, or the beginning of a fingerprint.
+            reason: kept with the answer; the model reads it where a call is refused.
+            by: who answers.
+
+        Raises:
+            InputError: nothing waits, several do and none is named, or the answer does not fit.
+        """
+        choice = chosen(self.id, self.state.waiting, question)
+        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
+        return choice
+
+    async def take(self, approval: Approval) -> None:
+        """Record a person's answer to a tool call that waits; the same answer once more changes nothing.
+
+        Raises:
+            InputError: nothing like it was asked in this run, or it has another answer already.
+        """
+        before = [one for one in self.state.decisions.values() if one["fingerprint"] == approval.fingerprint]
+        if not before:
+            await self.decide(approval.decision, approval.fingerprint, approval.reason, by=approval.by)
+        elif before[0]["answer"] != approval.decision:
+            what = f"{before[0]['by']} said {before[0]['answer']} to it already"
+            raise InputError(what, where=self.id, hint="that answer counts")

@@ -8,11 +8,10 @@ Records of a run's stream, by kind:
     done      {stage, attempt, fingerprint, deletions, output, answered, usage}
     failed    {stage, attempt, error}                             never memoised
     paused    {stage, reason, choice?}                            never memoised; choice: see `runs.questions`
-    decided   {stage, fingerprint, edited, answer, approval?, person?}  "keep", "redo", "approve", "refuse", or the
-              answer to a question; person: {text, by, reason}
+    decided   {stage, fingerprint, edited, answer, by, reason, file?, after?, reset?}   "keep", "redo", "approve",
+              "refuse", or words: the answer to a question, or guidance for a flow that gave up `after` so many repairs
     settled   {stage}                                             the choice that it waited for is none any more
     handed    {after, files}                                      a flow gave up after so many repairs
-    helped    {after, guidance, reset}                            what a person said to a flow that could not go on
     closed    {status}
     held      {target, until, cause}                        of `check batch`: an item that is asked again then
     escalated {rows}                                              of `check batch`: the items that have no answer
@@ -24,17 +23,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from transom.llm import AnsweredFrom, Usage
-from transom.runs.conversation import KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
-from transom.runs.plan import Attempt, Done, StageHistory
+from transom.runs.artifact import Attempt, Done, StageHistory
+from transom.runs.conversation import IN_DOUBT, KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
 from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
 
 
-@dataclass(frozen=True)
-class Help:
+class Help(NamedTuple):
     """What a person said to a flow that could not go on.
 
     Attributes:
@@ -44,11 +42,11 @@ class Help:
     """
 
     after: int
-    guidance: str = ""
-    reset: bool = False
+    guidance: str
+    reset: bool
 
 
-VERSION = 2
+VERSION = 3
 """Of the journal; runs of an earlier one are refused."""
 
 
@@ -100,13 +98,33 @@ class RunState:
         """What a person has to say now: of a call only as long as its conversation waits for what comes of it."""
         return {at: one for at, one in self.asked.items() if "key" not in one or not self.is_over(place_of(one["key"]))}
 
+    def outcome(self, at: CallPlace) -> dict[str, Any] | None:
+        """What came of a call; None where nothing did, or its reply does not stand any more."""
+        message = self.conversation(at.key).message_of(at.ordinal)
+        return message.results.get(at.ordinal, {}).get(at.call) if message else None
+
     def is_over(self, at: CallPlace) -> bool:
         """Whether a call has an outcome, or its conversation or one around it has another reply by now."""
-        state = self.conversation(at.key)
-        message = state.message_of(at.ordinal)
-        if state.replies > at.ordinal + 1 or (message and message.outcome(at.ordinal, at.call)):
+        if self.conversation(at.key).replies > at.ordinal + 1 or self.outcome(at):
             return True
         return at.key.opener is not None and self.is_over(at.key.opener)
+
+    def stands(self, at: CallPlace) -> bool:
+        """Whether it is known what came of a call, and that stands in a conversation as it is today."""
+        outcome = self.outcome(at)
+        if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
+            return False
+        return bool(error) or (self.counts(at.key) and self._is_told(at.key))
+
+    def _is_told(self, key: ConversationKey) -> bool:
+        """Whether the conversations around one know what it did; not where it failed, or they have an extract."""
+        sub, opener = self.conversation(key).sub, key.opener
+        if sub is None:
+            return True
+        outcome = self.outcome(opener) if opener else None
+        if (sub.closed and sub.closed["how"] == "extract") or (outcome and outcome.get("error")):
+            return False
+        return self._is_told(key._replace(conversation=sub.parent))
 
     def counts(self, key: ConversationKey) -> bool:
         """Whether the replies whose calls opened a conversation, and those around it, still stand."""
@@ -145,6 +163,8 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
             state.asked.pop(slot(data), None)
+            if "after" in data:
+                state.helps.append(Help(data["after"], data["answer"], data["reset"]))
         case "settled":
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":
@@ -154,8 +174,6 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.gave_up = False
         case "handed":
             state.handed, state.gave_up = data, True
-        case "helped":
-            state.helps.append(Help(data["after"], data["guidance"], data["reset"]))
 
 
 def _apply_event(state: RunState, kind: str, data: Any) -> None:
@@ -171,7 +189,7 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
 
 
 def _apply_started(stage: StageHistory, data: Any) -> None:
-    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    attempt = Attempt.of(data)
     stage.open, stage.wrote, stage.last = attempt, False, "started"
     if attempt not in stage.attempts:
         stage.attempts.append(attempt)
@@ -187,7 +205,7 @@ def _apply_stop(state: RunState, kind: str, data: Any) -> None:
 
 def _apply_done(stage: StageHistory, data: Any) -> None:
     answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
-    attempt = Attempt(data["attempt"], data["fingerprint"], data["deletions"])
+    attempt = Attempt.of(data)
     stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
     stage.open, stage.wrote, stage.last = None, False, "done"
     stage.outputs.add(data["output"])

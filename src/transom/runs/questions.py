@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
@@ -115,16 +115,14 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
     if not fitting:
         asked = f"question {question} of run {run_id}" if question else f"run {run_id}"
         raise InputError(f"{asked} waits for no answer", hint=f"see: transom runs show {run_id}")
-    calls = [one for one in fitting if "file" not in one]
-    if not calls:
-        stages = ", ".join(one["stage"] for one in fitting)
-        raise InputError(f"several stages wait: {stages}", where=run_id, hint="name one with --question")
-    prints = [str(one["fingerprint"]) for one in calls]
+    prints = {str(one["fingerprint"]) for one in fitting if "file" not in one}
     digits = next(many for many in range(_SHORT, 65) if len({one[:many] for one in prints}) == len(prints))
-    told = [f"--question {one['fingerprint'][:digits]}: {cut(one)}" for one in calls]
-    told += [f"--question {one['stage']}: its file" for one in fitting if "file" in one]
-    hint = f"say which one you answer; all that it is about: transom runs show {run_id}"
-    raise InputError(f"{len(fitting)} answers are waited for: {'; '.join(told)}", where=run_id, hint=hint)
+    told = [
+        f"{one['stage']}: its file" if "file" in one else f"{one['fingerprint'][:digits]}: {cut(one)}"
+        for one in fitting
+    ]
+    what = f"{len(fitting)} answers are waited for: --question {'; --question '.join(told)}"
+    raise InputError(what, where=run_id, hint=f"say which one you answer; see: transom runs show {run_id}")
 
 
 # -- questions of a program -------------------------------------------------------------------------------------------
@@ -202,11 +200,6 @@ class Approval(BaseModel):
     by: str = Field(min_length=1)
     reason: str = ""
 
-    def to_record(self, stage: str) -> dict[str, Json]:
-        """The journal's `decided` record."""
-        told: dict[str, Json] = {"stage": stage, "fingerprint": self.fingerprint, "edited": ""}
-        return {**told, "answer": self.decision, "approval": self.model_dump(mode="json")}
-
 
 class ApprovalRequest(BaseModel):
     """One tool call that waits for a person. It says all that a decision needs, and survives JSON.
@@ -247,21 +240,6 @@ class ApprovalRequest(BaseModel):
         return Approval(fingerprint=self.fingerprint, decision="refuse", by=by, reason=reason)
 
 
-def check_asked(approval: Approval, waiting: Mapping[Slot, Choice], decided: Iterable[Any]) -> str:
-    """Hold an answer against what a run waits for; returns the stage in which it was asked.
-
-    Raises:
-        InputError: nothing like it was asked in this run, or it has another answer already.
-    """
-    before = next((one["approval"] for one in decided if one["fingerprint"] == approval.fingerprint), None)
-    if before and before["decision"] != approval.decision:
-        raise InputError(f"{before['by']} said {before['decision']} to it already", hint="that answer counts")
-    stage = next((stage for stage, asked in waiting if asked == approval.fingerprint), None)
-    if stage is None and before is None:
-        raise InputError("no call of this run waits for that answer", hint="answer what ApprovalNeeded.request says")
-    return stage or ""
-
-
 def answered(
     choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = "", *, by: str = ""
 ) -> dict[str, Any]:
@@ -270,26 +248,21 @@ def answered(
     Raises:
         InputError: the answer does not fit what is waited for.
     """
-    kind = choice.get("kind")
-    if kind == APPROVAL:
-        if answer not in ("approve", "refuse"):
-            what = f"{answer!r} does not say whether {cut(choice)} is to be carried out"
-            raise InputError(what, hint="say approve or refuse")
-        told = {"fingerprint": choice["fingerprint"], "decision": answer, "by": by or _somebody(), "reason": reason}
-        return Approval.model_validate(told).to_record(choice["stage"])
-    kept = {name: choice[name] for name in ("stage", "fingerprint", "edited")}
+    kind, edited = choice.get("kind"), choice["edited"]
     if kind == QUESTION:
-        text = _read_answer(choice["options"], answer, choice["stage"])
-        return {**kept, "answer": text, "person": {"text": text, "by": by, "reason": reason}}
-    if answer not in ("keep", "redo"):
-        raise InputError(f"{answer!r} is no answer", hint="say keep or redo")
-    if "file" not in choice:
-        return {**kept, "answer": answer}
-    path = folder / choice["file"]
-    found = digest(path.read_bytes()) if path.is_file() else kept["edited"]  # gone: the next walk makes it anew
-    if found != kept["edited"]:
-        progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
-    return {**choice, "edited": found, "answer": answer}
+        answer = _read_answer(choice["options"], answer, choice["stage"])
+    else:
+        words = ("approve", "refuse") if kind == APPROVAL else ("keep", "redo")
+        if answer not in words:
+            raise InputError(f"{answer!r} is no answer to {cut(choice)}", hint=f"say {' or '.join(words)}")
+    if kind == APPROVAL:
+        by = by or _somebody()
+    if "file" in choice and (path := folder / choice["file"]).is_file():  # gone: the next walk makes it anew
+        edited = digest(path.read_bytes())
+        if edited != choice["edited"]:
+            progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
+    told: dict[str, Any] = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
+    return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}
 
 
 def _somebody() -> str:

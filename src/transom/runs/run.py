@@ -19,13 +19,25 @@ from typing import Any, Self, TypeVar
 from transom.canonical import Json, digest
 from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import Chain, Role, Usage
-from transom.runs.artifact import A_PERSON, Artifact, File, epoch_of, lineage_of, set_aside, write_file
+from transom.runs.artifact import (
+    A_PERSON,
+    Artifact,
+    Attempt,
+    File,
+    Plan,
+    Step,
+    decide,
+    epoch_of,
+    fingerprint,
+    lineage_of,
+    set_aside,
+    write_file,
+)
 from transom.runs.event_log import Host
 from transom.runs.journal import VERSION
-from transom.runs.plan import Attempt, Plan, Step, decide, fingerprint
-from transom.runs.questions import Choice, PersonAnswer, Question, answered, chosen
+from transom.runs.questions import PersonAnswer, Question
 from transom.runs.stage import KEPT, Named, Stage
-from transom.runs.tool_calls import in_stage, refuse_in_tool_call
+from transom.runs.tool_calls import Scope, refuse_in_tool_call
 from transom.runs.walk import MapResult, folder_of
 from transom.runs.workspace import RunLease, RunLock, Workspace, run_key, trace_id
 from transom.store import Store
@@ -39,7 +51,11 @@ _ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two m
 
 
 class Run(Host):
-    """A journaled walk through stages. Open it with `Run.open`, as an async context manager."""
+    """A journaled walk through stages. Open it with `Run.open`, as an async context manager.
+
+    Attributes:
+        kept: where the conversations live that the run itself keeps, beside its stages.
+    """
 
     def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
@@ -47,8 +63,8 @@ class Run(Host):
         redact = Redactor(secrets=chain.secrets)
         telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._lease = RunLease(run_id, telemetry.close, lock.release)
-        self._kept: Stage | None = None
         super().__init__(run_id, folder, store, chain, telemetry)
+        self.kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
 
     @staticmethod
     async def open(
@@ -111,13 +127,6 @@ class Run(Host):
     def close(self) -> None:
         """Free the run and its trace, or have the last stage that still works do so; may be called twice."""
         self._lease.close()
-
-    @property
-    def kept(self) -> Stage:
-        """Where the conversations live that the run itself keeps, beside its stages."""
-        if self._kept is None:
-            self._kept = Stage(self, KEPT, attempt=1, epoch="", kept=True)
-        return self._kept
 
     def named(self, name: str) -> Named:
         """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`.
@@ -246,7 +255,7 @@ class Run(Host):
         self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
         done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
-            kept = Attempt(done.attempt.number, step.fingerprint, plan.deletions)
+            kept = Attempt(done.attempt.attempt, step.fingerprint, plan.deletions)
             await self.append("done", step.done(kept, done.output, {}, Usage()))
         return value
 
@@ -254,11 +263,11 @@ class Run(Host):
         history = self.state.stage(step.name)
         known = [a for a in history.attempts if (a.fingerprint, a.deletions) == (step.fingerprint, plan.deletions)]
         attempt = known[-1] if known else Attempt(len(history.attempts) + 1, step.fingerprint, plan.deletions)
-        await self.append("started", {"stage": step.name, **attempt.to_json()})
-        self.progress(f"{step.name}: working" + (f" (attempt {attempt.number})" if attempt.number > 1 else ""))
+        await self.append("started", {"stage": step.name, **attempt._asdict()})
+        self.progress(f"{step.name}: working" + (f" (attempt {attempt.attempt})" if attempt.attempt > 1 else ""))
         if span := current_span():
-            span.set(keys.ATTEMPT, attempt.number)
-        stage = Stage(self, step.name, attempt=attempt.number, epoch=epoch)
+            span.set(keys.ATTEMPT, attempt.attempt)
+        stage = Stage(self, step.name, attempt=attempt.attempt, epoch=epoch)
         values = [value.value if isinstance(value, Artifact) else value for value in step.inputs]
         began = time.monotonic()
         value = await self._timed(stage, step.fn, values)
@@ -271,7 +280,7 @@ class Run(Host):
         if stage.memoise:
             await self.append("done", step.done(attempt, digest(data), stage.answered, stage.usage))
         else:
-            failed = {"stage": step.name, "attempt": attempt.number, "error": "its result is not to be reused"}
+            failed = {"stage": step.name, "attempt": attempt.attempt, "error": "its result is not to be reused"}
             await self.append("failed", failed)
         if time.monotonic() - began > self.stage_seconds:
             raise await self._pause_for_time(stage.name)  # work that never awaited: it is kept, but the limit holds
@@ -282,7 +291,7 @@ class Run(Host):
         limit = asyncio.timeout(self.stage_seconds)
         try:
             async with limit:
-                with in_stage(self):
+                with Scope(self, "stage"):
                     return await fn(stage, *values)
         except TimeoutError as error:
             if not limit.expired():
@@ -324,7 +333,7 @@ class Run(Host):
     def answer_to(self, question: Question) -> PersonAnswer | None:
         """What a person answered; None where nobody has answered yet."""
         decided = self.state.decisions.get((question.name, question.fingerprint, ""))
-        return PersonAnswer(**decided["person"]) if decided else None
+        return PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
 
     async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
         """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""
@@ -337,25 +346,6 @@ class Run(Host):
 
     async def _pause_for_time(self, stage: str) -> Paused:
         return await self.pause(stage, f"stage {stage} reached its limit of {self.stage_seconds:g} s")
-
-    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
-        """Record a person's answer to what waits for one; returns what was answered.
-
-        It is for the file as it lies there now; where that is another than the one at which the run paused,
-        `progress` is told.
-
-        Args:
-            answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
-            question: which, where several wait: a question's or stage's name, or the beginning of a fingerprint.
-            reason: kept with the answer; the model reads it where a call is refused.
-            by: who answers.
-
-        Raises:
-            InputError: nothing waits, several do and none is named, or the answer does not fit.
-        """
-        choice = chosen(self.id, self.state.waiting, question)
-        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
-        return choice
 
     async def finish(self, status: str) -> None:
         """Record how the run ended."""

@@ -68,15 +68,10 @@ class Stage:
             InputError: it is no name, or one that stands for something else.
         """
         given: object = name
-        hint = 'say named("q0")'
-        if not isinstance(given, str) or not name.strip() or not name.isprintable():
-            what = f"a conversation's name is a line of text, and this is {name!r}"
-            raise InputError(what, where=self.place, hint=hint)
-        if name == MAIN or "/" in name or "#" in name:
-            what = (
-                f"a conversation cannot be named {name!r}: {MAIN!r} and names with a number sign are of those without"
-            )
-            raise InputError(f"{what} a name, names with a slash of sub-conversations", where=self.place, hint=hint)
+        line = isinstance(given, str) and name.strip() and name.isprintable()
+        if not line or name == MAIN or "/" in name or "#" in name:
+            hint = f'give a line of text without / and # that is not {MAIN}, as in named("q0")'
+            raise InputError(f"a conversation cannot be named {name!r}", where=self.place, hint=hint)
         return Named(self, name)
 
     def claim(self, name: str, *, given: bool) -> str:

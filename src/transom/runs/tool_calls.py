@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import ApprovalNeeded, Paused, RunError
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import Egress, strictest
-from transom.runs.conversation import IN_DOUBT, CallPlace, ConversationKey
+from transom.runs.conversation import CallPlace
 from transom.runs.event_log import Host
-from transom.runs.journal import RunState
 from transom.runs.observe import of_conversation, tell_outcome
 from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, of_call
 from transom.telemetry import keys
@@ -23,25 +21,26 @@ from transom.telemetry import keys
 _OWN_DOUBT = ("once", "unknown")
 """Effects of tools that are journaled before they begin."""
 
-_SCOPES: ContextVar[tuple[ToolCallScope, ...]] = ContextVar("tool_call_scopes", default=())
-_STAGES: ContextVar[tuple[object, ...]] = ContextVar("stages", default=())
+_SCOPES: ContextVar[tuple[Scope, ...]] = ContextVar("scopes", default=())
 
 
 # -- what a handler may not do ----------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
-class ToolCallScope:
-    """A tool call while its handler runs, as a context manager.
+class Scope:
+    """A tool call while its handler runs, or a stage while its function does, as a context manager.
 
     Attributes:
-        run: the run whose conversation makes the call.
-        egress: of that conversation.
+        run: whose it is.
+        kind: which of them.
+        egress: of the conversation that makes the call.
         heard: how local the answers are that the handler was given by agents of other homes.
-        over: whether the call came to its end; what the handler left behind is no part of it then.
+        over: whether it came to its end; what was left behind in it is no part of it then.
     """
 
     run: object
+    kind: Literal["call", "stage"] = "call"
     egress: Egress = "any"
     heard: Egress = "any"
     over: bool = False
@@ -56,18 +55,8 @@ class ToolCallScope:
             _SCOPES.reset(self._token)
 
 
-@contextmanager
-def in_stage(run: object) -> Iterator[None]:
-    """The function of a stage of that run is at work inside."""
-    token = _STAGES.set((*_STAGES.get(), run))
-    try:
-        yield
-    finally:
-        _STAGES.reset(token)
-
-
-def _scopes() -> list[ToolCallScope]:
-    return [scope for scope in _SCOPES.get() if not scope.over]
+def _scopes(kind: str = "call") -> list[Scope]:
+    return [scope for scope in _SCOPES.get() if scope.kind == kind and not scope.over]
 
 
 def refuse_in_stage(run: object, where: str) -> None:
@@ -76,7 +65,7 @@ def refuse_in_stage(run: object, where: str) -> None:
     Raises:
         RunError: a stage of that run uses one.
     """
-    if any(one is run for one in _STAGES.get()):
+    if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
 
@@ -117,35 +106,14 @@ class _Outcome(Protocol):
 
 Came = TypeVar("Came", bound=_Outcome)
 """What comes of a tool call."""
+Begun: TypeAlias = Literal["", "done", "stopped"]
+"""Why a call that was begun before is not done again: a person says that it is done, or its process did not outlive it
+and its effect is not known."""
 
 
-def mark_of(call: ToolCall) -> str:
+def _mark_of(call: ToolCall) -> str:
     """What tells a call from those that ask for something else."""
     return digest(call.wanted)[:16]
-
-
-def stands(state: RunState, at: CallPlace) -> bool:
-    """Whether it is known what came of a call, and that stands in a conversation as it is today."""
-    outcome = _outcome(state, at)
-    if outcome is None or (error := outcome.get("error", "")) in IN_DOUBT:
-        return False
-    return bool(error) or (state.counts(at.key) and _is_told(state, at.key))
-
-
-def _outcome(state: RunState, at: CallPlace) -> dict[str, Any] | None:
-    message = state.conversation(at.key).message_of(at.ordinal)
-    return message.outcome(at.ordinal, at.call) if message else None
-
-
-def _is_told(state: RunState, key: ConversationKey) -> bool:
-    """Whether the conversations around a sub-conversation know what it did; none that it failed or has an extract."""
-    sub, opener = state.conversation(key).sub, key.opener
-    if sub is None:
-        return True
-    outcome = _outcome(state, opener) if opener else None
-    if (sub.closed and sub.closed["how"] == "extract") or (outcome and outcome.get("error")):
-        return False
-    return _is_told(state, key._replace(conversation=sub.parent))
 
 
 class ToolJournal:
@@ -169,20 +137,14 @@ class ToolJournal:
         """
         request = ApprovalRequest.of(self._run.id, at.to_json(), call)
         if found := self._run.state.decisions.get((at.key.stage, request.fingerprint, "")):
-            return Approval.model_validate(found["approval"])
+            said = {"decision": found["answer"], "by": found["by"], "reason": found["reason"]}
+            return Approval.model_validate({"fingerprint": request.fingerprint, **said})
         reason = f"tool {call.name} needs a person's approval"
         pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
         raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")
 
     async def carry_out(
-        self,
-        at: CallPlace,
-        tool: ToolSpec,
-        act: Callable[[], Awaitable[Came]],
-        *,
-        call: ToolCall,
-        lost: Callable[[ToolCall], Came],
-        stopped: Callable[[ToolCall], Came],
+        self, at: CallPlace, tool: ToolSpec, call: ToolCall, act: Callable[[Begun], Awaitable[Came]]
     ) -> Came:
         """Carry out a call of the last reply that has no result, and journal what comes of it.
 
@@ -192,25 +154,22 @@ class ToolJournal:
         Args:
             at: the call.
             tool: what is called; what is not to be simply repeated is journaled before it begins, too.
-            act: does it, and returns its outcome.
             call: what is asked for, which a person is shown.
-            lost: makes the outcome of a call that a person says was carried out before.
-            stopped: makes the outcome of a call of unknown effect that the process did not outlive.
+            act: does it and returns its outcome; told where it must not be done again, and why.
 
         Raises:
             Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
         """
-        instead = None
         about = of_conversation(self._place, at.key.conversation)
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}
         try:
             with self._run.telemetry.span(f"execute_tool {tool.name}", **attributes) as span:
                 began = time.monotonic()
+                begun: Begun = ""
                 if tool.effect in _OWN_DOUBT:
                     self._in_flight.add(at)  # until its outcome is journaled
-                    answer = await self._begin(at, tool, call)
-                    instead = lost(call) if answer == "keep" else stopped(call) if answer == "stopped" else None
-                came = await act() if instead is None else instead
+                    begun = await self._begin(at, tool, call)
+                came = await act(begun)
                 outcome = came.to_json()
                 tell_outcome(span, tool.name, outcome)
                 named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
@@ -225,14 +184,14 @@ class ToolJournal:
 
     def was_once(self, at: CallPlace, call: ToolCall) -> bool:
         """Whether a call was begun as one that must not be repeated."""
-        return at in self._begun(at, mark_of(call))
+        return at in self._begun(at, _mark_of(call))
 
     def replace_result(self, at: CallPlace, outcome: dict[str, Json]) -> None:
         """Journal what a call is answered with in the place of its result."""
         self._run.append_soon("tool_result", {**at.to_json(), "outcome": outcome})
 
-    async def _begin(self, at: CallPlace, tool: ToolSpec, call: ToolCall) -> str:
-        """Journal that a call begins; `keep`, as a person says, or `stopped` where it must not.
+    async def _begin(self, at: CallPlace, tool: ToolSpec, call: ToolCall) -> Begun:
+        """Journal that a call begins, unless it must not.
 
         Where a `once` call or an equal one was begun, and nobody knows whether it was carried out, a person says so.
         """
@@ -242,7 +201,7 @@ class ToolJournal:
             if not begun:
                 await self._run.append("tool_started", event, sync=False)
             return "stopped" if begun else ""
-        mark, fingerprint = mark_of(call), digest([event, begun])
+        mark, fingerprint = _mark_of(call), digest([event, begun])
         others = any(self._is_in_doubt(one) for one in self._begun(at, mark) if one != at)
         if begun or others or (at.key.stage, fingerprint) in state.waiting:
             decided = state.decisions.get((at.key.stage, fingerprint, ""))
@@ -250,7 +209,7 @@ class ToolJournal:
                 reason = f"tool {call.name} was begun, and whether it was carried out is not known"
                 raise await self._pause(BEGUN, at, call, fingerprint, reason)
             if decided["answer"] == "keep":
-                return "keep"
+                return "done"
         await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})})
         return ""
 
@@ -265,4 +224,4 @@ class ToolJournal:
     def _is_in_doubt(self, at: CallPlace) -> bool:
         if at in self._in_flight:
             return False
-        return not (self._is_walked(at.key.conversation) and stands(self._run.state, at))
+        return not (self._is_walked(at.key.conversation) and self._run.state.stands(at))

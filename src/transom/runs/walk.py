@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -117,9 +118,14 @@ def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
         raise RunError("LangGraph is not installed", hint=install_hint("langgraph")) from error
     if not is_dataclass(state_type):
         raise RunError(f"the state {state_type.__name__} is no dataclass", hint="declare its keys as fields")
+
+    async def step(node: Node[S], state: S) -> dict[str, Any]:
+        after = await node(state)
+        return {field.name: getattr(after, field.name) for field in fields(state_type)}
+
     graph: Any = StateGraph(state_type)
     for name, node in table.nodes.items():
-        graph.add_node(name, _updating(node))
+        graph.add_node(name, partial(step, node))
         route = table.routes.get(name)
         if route is None:
             graph.add_edge(name, END)
@@ -127,14 +133,6 @@ def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
             graph.add_conditional_edges(name, route.next, list(route.targets))
     graph.set_entry_point(table.start)
     return graph.compile()
-
-
-def _updating(node: Node[S]) -> Callable[[S], Awaitable[dict[str, Any]]]:
-    async def update(state: S) -> dict[str, Any]:
-        after: Any = await node(state)
-        return {field.name: getattr(after, field.name) for field in fields(after)}
-
-    return update
 
 
 # -- a map ------------------------------------------------------------------------------------------------------------
@@ -182,7 +180,8 @@ async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> No
     """
     if run.state.handed is None:
         raise InputError(f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}")
-    await run.append("helped", {"after": run.state.handed["after"], "guidance": guidance, "reset": reset})
+    asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
+    await run.append("decided", {**asked, "answer": guidance, "by": "", "reason": "", "reset": reset})
 
 
 def take_edit(run: Host, file: Path) -> Path:

@@ -3,6 +3,18 @@
 from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.launch import Level, Limits
 from transom.sandbox.levels import Probe, probe
+from transom.sandbox.openly import run_openly
 from transom.sandbox.worker import Sandbox, Worker
 
-__all__ = ["CommandLimits", "Done", "Level", "Limits", "Probe", "Sandbox", "Worker", "probe", "run_command"]
+__all__ = [
+    "CommandLimits",
+    "Done",
+    "Level",
+    "Limits",
+    "Probe",
+    "Sandbox",
+    "Worker",
+    "probe",
+    "run_command",
+    "run_openly",
+]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml, read_text
 from transom.stories.markdown_story import read_epics, read_story_file, read_tasks
-from transom.stories.status import Drift, SprintStatus, find_drift, read_gate, read_sprint_status
+from transom.stories.status import Drift, SprintStatus, StatusLine, find_drift, read_gate, read_sprint_status
 from transom.stories.stories_yaml import read_stories_yaml
 from transom.stories.story import Story, read_status
 
@@ -182,7 +182,7 @@ def _v6(search: _Search) -> Iterator[Backlog]:
         folders = (path.parent, path.parent / "stories", location)
         own = [search.story_file(one) for one in search.called(_STORY_FILE) if one.parent in folders]
         known = {one.id: one for page in search.called(_PAGE) for one in _on_page(search, page)}
-        planned = {key: _planned_story(key, status, known, sprint) for key, status in rows.items()}
+        planned = {key: _planned_story(key, row, known, sprint.source) for key, row in rows.items()}
         filed = {**planned, **{one.key: one for one in own if one.key in rows}}
         stories = [one.model_copy(update={"epic": search.epic, "key": key}) for key, one in filed.items()]
         mine = [one for one in own if one.key in rows or _number_of(one.epic) == search.number]
@@ -190,13 +190,14 @@ def _v6(search: _Search) -> Iterator[Backlog]:
         yield Backlog(search.epic, "bmad-v6", tuple(stories), sprint.source, sprint, drift)
 
 
-def _planned_story(key: str, status: str, known: dict[str, Story], sprint: SprintStatus) -> Story:
+def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: str) -> Story:
     """A story without a file of its own: as the page of epics has it, or by its key alone."""
     epic, number, slug = key.split("-", 2)
     name, title = f"{epic}.{number}", slug.replace("-", " ").capitalize()
-    where: dict[str, Any] = {"source": sprint.source, "line": sprint.lines[key]}
-    story = known.get(name) or Story(id=name, title=title, text=f"# Story {name}: {title}\n", **where)
-    return story.model_copy(update={"status": read_status(status), "status_text": status})
+    story = known.get(name) or Story(
+        id=name, title=title, text=f"# Story {name}: {title}\n", source=source, line=row.line
+    )
+    return story.model_copy(update={"status": read_status(row.text), "status_text": row.text})
 
 
 def _v4(search: _Search) -> Iterator[Backlog]:

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from transom.canonical import pretty_json
 from transom.errors import InputError, Paused
+from transom.runs import model_file
 from transom.runs.artifact import write_file
 from transom.stories.backlog import Backlog, find_backlog
 from transom.stories.git import Git
@@ -20,6 +19,8 @@ from transom.stories.seats import blocks_for, make_role
 from transom.stories.shared import Epic, StorySettings
 from transom.stories.story import Story
 from transom.stories.testrun import check_command
+
+_RESULT = model_file("result.json", StoryResult)
 
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
@@ -36,10 +37,11 @@ async def open_project(path: Path) -> Path:
     if not path.is_dir():
         raise InputError("is no folder", where=str(path), hint="name the project's folder")
     project = path.resolve()
-    code, below, _ = await Git(project).attempt("rev-parse", "--show-prefix")
-    if code or below.strip():
-        hint = "run git init and commit, or name it"
-        raise InputError("is not the top of a git repository", where=str(path), hint=hint)
+    code, top, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
+    if code:
+        raise InputError("is no git repository", where=str(path), hint="run git init, and commit what is there")
+    if Path(top.rstrip("\n")) != project:
+        raise InputError("is not the top of its git repository", where=str(path), hint=f"name {top.strip()}")
     if await Git(project).commit_of("HEAD") is None:
         raise InputError("has no commit yet", where=str(path), hint="commit what is there")
     return project
@@ -119,18 +121,13 @@ async def _work_through(
 
 def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
     """Keep how a story ended: at once where it is done, else when the command ends, which decides what comes next."""
-    write_file(epic.run.folder / story.slug / "result.json", pretty_json(result).encode("utf-8", "replace"))
+    write_file(epic.run.folder / story.slug / _RESULT.name, pretty_json(result).encode("utf-8", "replace"))
 
 
 def _before(epic: Epic, story: Story) -> StoryResult | None:
     """How a story ended when it was worked on before; None where it was not, or where that was cut off."""
-    path = epic.run.folder / story.slug / "result.json"
-    if not path.is_file():
-        return None
-    try:
-        return StoryResult.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise InputError("cannot be read", where=str(path), hint="delete it; the story begins anew") from error
+    path = epic.run.folder / story.slug / _RESULT.name
+    return _RESULT.read(path) if path.is_file() else None
 
 
 async def _holds(epic: Epic, story: Story) -> bool:
@@ -150,21 +147,22 @@ def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
-def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
+async def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
     """A dry run: which stories would be taken, in order, and what each seat would be shown. Nobody is called."""
     backlog = find_backlog(project, epic)
+    merged = await Git(project).merged(backlog.epic, settings.stories.target)
     ids = {one.id for one in backlog.stories}
     rows: list[StoryResult] = []
     for one in chosen(backlog, story):
+        if one.status == "done" or one.id in merged:
+            rows.append(StoryResult(id=one.id, title=one.title, status="done", reason="it is done"))
+            continue
         handoff = StoryHandoff(one.id, limits=settings.handoff)
         seen = {seat: [*make_role(seat).prompt, *blocks_for(seat, one, handoff)] for seat in STAGES}
         windows = {seat: {block.name: len(block.text) for block in blocks} for seat, blocks in seen.items()}
         waits = ", ".join(other for other in one.depends_on if other in ids)
-        row = StoryResult(id=one.id, title=one.title, status="planned", windows=windows)
-        row.reason = _understood(one) + (f"; after {waits}" if waits else "")
-        if one.status == "done":
-            row.status, row.reason = "done", "it is done"
-        rows.append(row)
+        reason = _understood(one) + (f"; after {waits}" if waits else "")
+        rows.append(StoryResult(id=one.id, title=one.title, status="planned", reason=reason, windows=windows))
     return EpicResult(epic=epic, dry_run=True, stories=rows, drift=[str(one) for one in backlog.drift])
 
 

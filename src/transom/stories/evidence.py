@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
 
+from transom.formats.test_files import fewer_by_lines, is_test_file, read_checks
 from transom.stories.decisions import Read
 from transom.stories.git import Change, Git
 from transom.stories.handoff import claims_against
@@ -30,16 +27,6 @@ _TEST_SETTINGS = {
     "package.json": ("test", "pretest", "posttest", "jest", "vitest", "mocha", "ava"),
 }
 """File -> its parts that decide how tests are run; the rest of it any story may change."""
-
-
-_TEST_FILE = re.compile(
-    r"(?:^|/)(?:tests?|spec|__tests__)/|(?:^|/)(?:test_[^/]+|[^/]+_test|[^/]+[._-](?:test|spec))\.\w+$", re.I
-)
-_CHECKS = re.compile(r"\b(?:assert\w*|expect|should|require|verify)\b\s*[.(!]|\bassert\b", re.IGNORECASE)
-
-
-_CASES = re.compile(r"^\s*(?:it|test|describe|func Test\w*|#\[test\]|@Test)\b", re.MULTILINE)
-_SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disabled|t\.Skip\w*|\.only)\b")
 
 
 @dataclass(frozen=True)
@@ -158,11 +145,6 @@ def _same_test(case: str, name: str) -> bool:
     return case == plain or case.endswith(f".{plain}") or case.partition("[")[0].endswith(f".{plain}")
 
 
-def is_test_file(path: str) -> bool:
-    """Whether a path is one of tests by its name."""
-    return bool(_TEST_FILE.search(path)) and PurePosixPath(path).suffix not in (".md", ".txt")
-
-
 def weakened(
     before: Mapping[str, str], after: Mapping[str, str | None], may_change: frozenset[str]
 ) -> list[tuple[str, str]]:
@@ -173,12 +155,12 @@ def weakened(
         after: path -> text now, None where it is gone; files that are new included.
         may_change: files whose checks the story says may change; fewer checks are wrong there, too.
     """
-    parsed = {path: _python(path, text) or {} for path, text in after.items() if text is not None}
+    parsed = {path: read_checks(path, text) or {} for path, text in after.items() if text is not None}
     moved = {name.rpartition(".")[2]: checks for tests in parsed.values() for name, checks in tests.items()}
     found: list[tuple[str, str]] = []
     for path, old in before.items():
-        if (tests := _python(path, old)) is None:
-            found += [(path, what) for what in _by_lines(old, after[path])]
+        if (tests := read_checks(path, old)) is None:
+            found += [(path, what) for what in fewer_by_lines(old, after[path])]
         for name, checks in (tests or {}).items():  # a test may move to another file or class
             now = parsed.get(path, {}).get(name, moved.get(name.rpartition(".")[2]))
             if now is None:
@@ -188,84 +170,3 @@ def weakened(
             elif (lost := checks - now) and path not in may_change:
                 found.append((path, f"{name} no longer checks: {next(iter(lost))[:120]}"))
     return found
-
-
-def _by_lines(old: str, new: str | None) -> list[str]:
-    """For languages that are not parsed here: counts of checks, cases and skips."""
-    if new is None:
-        return ["is gone"]
-    found = []
-    for what, form, sign in (("checks", _CHECKS, 1), ("cases", _CASES, 1), ("skips", _SKIPS, -1)):
-        had, has = len(form.findall(old)), len(form.findall(new))
-        found += [f"has {has} {what}, and had {had}"] if (had - has) * sign > 0 else []
-    return found
-
-
-def _python(path: str, text: str) -> dict[str, Counter[str]] | None:
-    """Test name, with its class -> what it checks; None where the text is no Python."""
-    try:
-        body = ast.parse(text).body if path.endswith(".py") else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return None if body is None else _tests(body, "", skipped=any(map(_is_skip, body)))
-
-
-def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {}
-    for node in body:
-        marked = skipped or any(map(_is_skip, getattr(node, "decorator_list", ())))
-        if isinstance(node, ast.ClassDef):
-            found |= _tests(node.body, f"{prefix}{node.name}.", skipped=marked)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            reached = _reached(node.body)
-            none = marked or any(_is_skip(one) for one in reached if isinstance(one, ast.Expr))
-            found[f"{prefix}{node.name}"] = (
-                Counter() if none else Counter(one for row in reached for one in _checks(row))
-            )
-    return found
-
-
-def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements that count: none behind a return, under `if False`, or whose failure is caught."""
-    found: list[ast.stmt] = []
-    for node in body:
-        if isinstance(node, ast.Return | ast.Raise):
-            break
-        found.append(node)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        caught = isinstance(node, ast.Try) and node.handlers
-        dead = isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
-        for name in ("orelse", "finalbody") if caught or dead else ("body", "orelse", "finalbody"):
-            found += _reached(getattr(node, name, ()))
-    return found
-
-
-def _checks(node: ast.stmt) -> list[str]:
-    """What a statement checks."""
-    if isinstance(node, ast.Assert):
-        return [] if _constant(node.test) else [ast.unparse(node.test)]
-    asked = [one.context_expr for one in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
-    asked += [node.value] if isinstance(node, ast.Expr) else []
-    return [ast.unparse(one) for one in asked if _is_check(one)]
-
-
-def _is_check(node: ast.expr) -> bool:
-    inner = node.value if isinstance(node, ast.Await) else node
-    if not isinstance(inner, ast.Call) or (inner.args and all(map(_constant, inner.args))):
-        return False
-    name = inner.func.attr if isinstance(inner.func, ast.Attribute) else getattr(inner.func, "id", "")
-    return name.startswith("assert") or name in ("raises", "warns", "fail")
-
-
-def _is_skip(node: ast.stmt | ast.expr) -> bool:
-    """Whether it is a mark or a call that skips, or the assignment of such a mark."""
-    told = node.value if isinstance(node, ast.Expr | ast.Assign) else node
-    if not isinstance(told, ast.expr):
-        return False
-    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(told)))
-
-
-def _constant(node: ast.expr) -> bool:
-    """Whether it is the same whatever the program does."""
-    return not any(isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node))

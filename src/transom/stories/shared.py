@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, RootModel
+from pydantic import RootModel
 
 from transom.config.model import HandoffSettings, StoriesSettings, WorkerKind
 from transom.learning import Playbook
@@ -15,6 +15,7 @@ from transom.runs import Run
 from transom.stories.backlog import Backlog
 from transom.stories.git import Worktrees
 from transom.stories.results import State
+from transom.stories.story import Record
 from transom.stories.testrun import TestCommand
 
 
@@ -56,13 +57,7 @@ class Stopped(Exception):
         self.status, self.reason = status, reason
 
 
-class _Record(BaseModel):
-    """Written when a stage is done, before the next act begins."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Baseline(_Record):
+class Baseline(Record):
     """Where a story begins: recorded before its worktree is made."""
 
     base: str
@@ -75,7 +70,7 @@ class Outside(RootModel[dict[str, str]]):
     """What lay outside a worktree before an attempt, digested: path or ref -> digest."""
 
 
-class Said(_Record):
+class Said(Record):
     """What a seat answered and left: of Dev, the commit, what it did to the branch, what changed elsewhere meanwhile.
 
     `kept`: the branch that keeps what another seat changed and must not have.
@@ -89,7 +84,7 @@ class Said(_Record):
     kept: str = ""
 
 
-class Merged(_Record):
+class Merged(Record):
     """The commit that brought a story's work into the target, or what kept it from that."""
 
     commit: str = ""

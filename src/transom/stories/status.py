@@ -32,7 +32,7 @@ _V6: Mapping[str, str] = {"ready": "ready-for-dev"}
 
 @dataclass(frozen=True)
 class StatusLine:
-    """Where a story's file says its status: the 1-based line, the status as written, the words of the format."""
+    """Where a file says the status of a story: the 1-based line, the status as written, the words of the format."""
 
     line: int
     text: str
@@ -41,11 +41,10 @@ class StatusLine:
 
 @dataclass(frozen=True)
 class SprintStatus:
-    """`sprint-status.yaml`: key -> status as written, key -> line; the folder of the files where named."""
+    """`sprint-status.yaml`: key -> status; the folder of the stories' files, where it is named."""
 
     source: str
-    stories: Mapping[str, str]
-    lines: Mapping[str, int]
+    stories: Mapping[str, StatusLine]
     location: str = ""
 
 
@@ -64,15 +63,19 @@ class QaGate(BaseModel):
 
 @dataclass(frozen=True)
 class Drift:
-    """A story whose file and whose sprint status disagree; a side that lacks is None. `text` says it."""
+    """A story whose file and whose sprint status disagree; a side that lacks is None."""
 
     key: str
     story: Story | None
-    in_sprint: str | None
-    text: str
+    in_sprint: StatusLine | None
+    source: str
 
     def __str__(self) -> str:
-        return self.text
+        row, story = self.in_sprint, self.story
+        sheet = f"{self.source}:{row.line} says {row.text}" if row else "the sprint status does not know it"
+        if story is None:
+            return f"{self.key}: {sheet}, there is no story file"
+        return f"{self.key}: {story.source} says {story.status_text or 'nothing'}, {sheet}"
 
 
 def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
@@ -85,15 +88,14 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     rows = data.get(SECTION)
     if not isinstance(rows, dict):
         raise InputError(f"has no {SECTION}", where=source, hint=f"write `{SECTION}:` with a line for each story")
-    stories: dict[str, str] = {}
+    stories: dict[str, StatusLine] = {}
     for key, value in rows.items():
         if not isinstance(value, str):
             where = f"{source}:{file.line_of(SECTION, key)}"
             raise InputError(f"the status of {key} is {value!r}", where=where, hint="write e.g. ready-for-dev")
         if _STORY_KEY.match(key):
-            stories[key] = value
-    lines = {key: file.line_of(SECTION, key) for key in stories}
-    return SprintStatus(source, stories, lines, str(data.get("story_location") or ""))
+            stories[key] = StatusLine(file.line_of(SECTION, key), value, _V6)
+    return SprintStatus(source, stories, str(data.get("story_location") or ""))
 
 
 def read_gate(file: YamlFile) -> QaGate:
@@ -134,21 +136,13 @@ def find_status(text: str) -> StatusLine | None:
 
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
     """Stories whose own file and whose sprint status disagree. No file is right for what is only planned."""
-    found = []
     filed = {story.key: story for story in stories if story.key and story.owns_file}
-    for key, written in sprint.stories.items():
-        story, told = filed.pop(key, None), f"{sprint.source}:{sprint.lines[key]} says {written}"
-        if story is None and read_status(written) not in ("backlog", "unknown"):
-            found.append(Drift(key, None, written, f"{key}: {told}, there is no story file"))
-        elif story and story.status != read_status(written):
-            found.append(Drift(key, story, written, f"{key}: {_says(story)}, {told}"))
-    for key, story in filed.items():
-        found.append(Drift(key, story, None, f"{key}: {_says(story)}, the sprint status does not know it"))
-    return found
-
-
-def _says(story: Story) -> str:
-    return f"{story.source} says {story.status_text or 'nothing'}"
+    found = []
+    for key, row in sprint.stories.items():
+        story, status = filed.pop(key, None), read_status(row.text)
+        if (story.status != status) if story else (status not in ("backlog", "unknown")):
+            found.append(Drift(key, story, row, sprint.source))
+    return found + [Drift(key, story, None, sprint.source) for key, story in filed.items()]
 
 
 def repair(
@@ -160,7 +154,11 @@ def repair(
         story = drift.story
         if story and side == "story" and drift.in_sprint and story.status != "unknown":
             set_sprint_status(project / sprint.source, drift.key, story.status)
-        elif story and side == "sprint" and (status := read_status(drift.in_sprint or "")) != "unknown":
+        elif (
+            story
+            and side == "sprint"
+            and (status := read_status(drift.in_sprint.text if drift.in_sprint else "")) != "unknown"
+        ):
             set_story_status(project / story.source, status)
         else:
             continue
@@ -176,9 +174,9 @@ def set_sprint_status(path: Path, key: str, status: Status) -> None:
     """
     text = read_text(path)
     sprint = read_sprint_status(parse_yaml(text, path), str(path))
-    if key not in sprint.lines:
+    if key not in sprint.stories:
         raise InputError(f"has no story {key}", where=str(path), hint=f"add the line `{key}: {status}`")
-    _put(path, text, StatusLine(sprint.lines[key], sprint.stories[key], _V6), status)
+    _put(path, text, sprint.stories[key], status)
 
 
 def set_story_status(path: Path, status: Status) -> None:

@@ -34,11 +34,13 @@ _MARK = re.compile(
 _SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
-class _Model(BaseModel):
+class Record(BaseModel):
+    """What does not change once it was written."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Task(_Model):
+class Task(Record):
     """A task, and the numbers of the criteria that it serves."""
 
     text: str
@@ -46,7 +48,7 @@ class Task(_Model):
     criteria: tuple[int, ...] = ()
 
 
-class Story(_Model):
+class Story(Record):
     """One story; criteria are counted from 1.
 
     Attributes:
@@ -117,6 +119,6 @@ _VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|se
 
 
 def is_testable(criterion: str) -> bool:
-    """Whether a criterion says something that could turn out false: three words or more, and no placeholder."""
-    words = re.findall(r"[^\W\d_]{2,}", criterion)
+    """Whether a criterion says something that could turn out false: three words or numbers, and no placeholder."""
+    words = re.findall(r"[^\W\d_]{2,}|\d+", criterion)
     return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

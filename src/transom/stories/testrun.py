@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import re
-import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from transom.errors import InputError
 from transom.formats.junit import CaseStatus, read_junit
 from transom.formats.yaml_files import read_bytes
-from transom.sandbox import CommandLimits, Done, Level, run_command
+from transom.sandbox import CommandLimits, Done, Level, run_command, run_openly
 from transom.sandbox.levels import require
-from transom.sandbox.process import start_group
 
 _GRAVITY: tuple[CaseStatus, ...] = ("passed", "skipped", "failed", "error")
 _TAIL = 4_000
 _REPORT_BYTES = 64 << 20
 _NAMED = 20
-_MOST_OUTPUT = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -163,49 +157,3 @@ def _read(report: Path, done: Done) -> TestRun:
     except InputError as error:
         return TestRun(**told, problem=str(error))
     return TestRun(**told, cases=cases, messages=messages)
-
-
-async def run_openly(
-    argv: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    *,
-    prompt: str = "",
-    seconds: float | None = None,
-    setting: str,
-) -> Done:
-    """Run a program with a person's own rights, and `prompt` on its stdin; nothing of its process group outlives it.
-
-    Raises:
-        InputError: it cannot be started; `setting` is to be corrected.
-    """
-    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
-        given.write(prompt.encode("utf-8", "replace"))
-        given.seek(0)
-        try:
-            around = {**os.environ, **environment}
-            process = await start_group(*argv, cwd=folder, env=around, stdin=given, stdout=out, stderr=err)
-        except OSError as error:
-            what, hint = f"cannot be started: {error.strerror}", f"correct {setting}"
-            raise InputError(what, where=argv[0], hint=hint) from error
-        ends = [asyncio.ensure_future(one) for one in (process.wait(), _flood(out, err))]
-        try:
-            ended, _ = await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            ends[1].cancel()
-            code = await process.wait()
-        return Done(code, _head(out), _head(err)) if ended else Done(124, "", "", ended="time")
-
-
-async def _flood(*files: IO[bytes]) -> int:
-    """Return when a program has printed too much."""
-    while all(os.fstat(one.fileno()).st_size <= _MOST_OUTPUT for one in files):
-        await asyncio.sleep(0.5)
-    return _MOST_OUTPUT
-
-
-def _head(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(_MOST_OUTPUT).decode("utf-8", "replace")

@@ -20,10 +20,10 @@ from transom.errors import InputError, NeedsModel, NotUnderstood, ProviderError,
 from transom.llm import Capabilities, Chain, Provider, Reply, Request, Role, RulesProvider, Text, Usage, render
 from transom.llm.deltas import OnDelta, tell
 from transom.llm.tokens import estimate_tokens
+from transom.sandbox import run_openly
 from transom.stories.git import Git, Worktrees
 from transom.stories.handoff import AgentValidator, StoryHandoff
 from transom.stories.story import Story
-from transom.stories.testrun import run_openly
 
 _MARK = "TRANSOM_WORKTREE"
 _NO_TOOLS = Capabilities(tools=False)

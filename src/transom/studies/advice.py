@@ -1,21 +1,30 @@
-"""Advice: what studies of a scope hand over to each other, in an append-only file of events."""
+"""Advice: what studies of a scope hand over to each other.
+
+Text, standing and marks of an insight lie in a playbook; what a program needs of it, and the solves of all studies,
+in an append-only file beside it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from transom.canonical import digest
+from transom.errors import InputError
+from transom.learning import Curator, InsightCategory, Playbook, Source
 from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
 """Kinds of insight: a rule that rejects, a good design to begin with, what coarse settings hide."""
 
-_CATEGORY = {RULE: "mis", DESIGN: "str", NUMERICS: "cal"}
+_CATEGORY = {RULE: InsightCategory.MISTAKE, DESIGN: InsightCategory.STRATEGY, NUMERICS: InsightCategory.CALCULATION}
+_BY = "studies"
 
 
 @dataclass(frozen=True)
@@ -24,10 +33,9 @@ class Insight:
 
     Attributes:
         content: one readable sentence; `data`: what a program needs of it.
-        id: given by the store.
+        id: in the playbook; of two that the playbook takes for one, the second has `/2` behind it.
         helpful, harmful: outcomes that bore it out, and that did not.
         mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
-        sources: names of the studies that it comes from.
     """
 
     scope: str
@@ -38,12 +46,6 @@ class Insight:
     helpful: int = 0
     harmful: int = 0
     mark: str = ""
-    sources: tuple[str, ...] = ()
-
-    @property
-    def category(self) -> str:
-        """The playbook's category: `mis` for what to avoid, `str` for strategies, `cal` for calculations."""
-        return _CATEGORY[self.kind]
 
     @cached_property
     def rule(self) -> Rule:
@@ -63,35 +65,64 @@ class Insight:
 
 
 class Advice:
-    """Insights and solves of all scopes in `advice.jsonl`, projected when they are read; safe for several processes."""
+    """Insights and solves of all scopes; safe for several processes.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        playbook: a workspace's; one in the folder where None.
+    """
+
+    def __init__(self, folder: Path, playbook: Playbook | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "advice.jsonl"
+        self.playbook = playbook or Playbook(folder / "playbook.db")
         self._lock = FileLock(folder / "advice.lock")
 
-    def name(self, insight: Insight, known: Collection[str]) -> str:
-        """An id for a new insight; `known` are those that are taken."""
-        return f"{insight.category}-{len(known) + 1:05d}"
-
-    def add(self, insight: Insight) -> str:
-        """Keep an insight and give its id; one that says the same with other numbers takes them over."""
+    def add(self, insight: Insight, study: str = "") -> str:
+        """Keep an insight of a study and give its id; one that says the same with other numbers takes them over."""
+        source = Source(study=study, by=_BY)
         with self._lock:
-            known = {one.identity: one.id for one in self._project()}
-            insight_id = known.get(insight.identity) or self.name(insight, known.values())
-            event: dict[str, Any] = {"event": "add", "id": insight_id, "scope": insight.scope, "kind": insight.kind}
-            event |= {"content": insight.content, "data": dict(insight.data), "sources": list(insight.sources)}
-            append_line(self.path, event)
-        return insight_id
+            known = {one.identity: one for one in self._kept()}
+            if same := known.get(insight.identity):
+                key = same.id
+                with suppress(InputError):  # it is retired, or another one says that
+                    if "/" not in key and self.playbook.require(key).content != insight.content:
+                        Curator(self.playbook).edit(key, content=insight.content, by=_BY)
+            else:
+                tags, taken = [insight.scope, insight.kind], {one.id for one in known.values()}
+                first = self.playbook.add_insight(_CATEGORY[insight.kind], insight.content, tags=tags, source=source).id
+                key = next(name for n in count(1) if (name := first if n == 1 else f"{first}/{n}") not in taken)
+            event = {"event": "add", "id": key, "scope": insight.scope, "kind": insight.kind}
+            append_line(self.path, event | {"content": insight.content, "data": dict(insight.data)})
+        return key
 
     def insights(self, scope: str) -> list[Insight]:
-        """All insights of a scope."""
-        return [one for one in self._project() if one.scope == scope]
+        """All insights of a scope, with their standing."""
+        return [self._standing(one) for one in self._kept() if one.scope == scope]
 
-    def outcome(self, insight_id: str, *, helpful: bool, source: str) -> None:
-        """Count one outcome of an insight that was used; `source` names study and trial, each counts once."""
-        with self._lock:
-            append_line(self.path, {"event": "outcome", "id": insight_id, "helpful": helpful, "source": source})
+    def _kept(self) -> list[Insight]:
+        """The newest of each insight, in the order in which they came, without their standing."""
+        found: dict[str, Insight] = {}
+        for event in read_lines(self.path):
+            if event["event"] == "add":
+                key = event["id"]
+                found[key] = Insight(event["scope"], event["kind"], event["content"], event["data"], key)
+        return list(found.values())
+
+    def _standing(self, insight: Insight) -> Insight:
+        known = self.playbook.get(insight.id.partition("/")[0])
+        if known is None:
+            return insight
+        mark = "veto" if known.retired else "pin" if known.confirmed_at else ""
+        return replace(insight, helpful=known.for_count, harmful=known.against_count, mark=mark)
+
+    def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
+        """Count one outcome of an insight that was used; each trial of a study counts once."""
+        # A rule's own predictions are tried by going against it: it is borne out where that ends badly.
+        key, mistake = insight_id.partition("/")[0], insight_id.startswith(InsightCategory.MISTAKE)
+        source = Source(study=study, trial=trial, by=_BY)
+        self.playbook.record_outcome(
+            key, helpful != mistake, followed=not mistake, source=source, key=f"{study}/{trial}"
+        )
 
     def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
         """Keep the solves of a study in the place of those that it left before."""
@@ -108,22 +139,4 @@ class Advice:
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
         """Learn rules from all solves of a scope and keep them, their sentences `in_words`; gives their ids."""
         rules = learn(self.rows(scope))
-        return [
-            self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data(), sources=(study,))) for one in rules
-        ]
-
-    def _project(self) -> list[Insight]:
-        found: dict[str, Insight] = {}
-        counted: set[tuple[str, str]] = set()
-        for event in read_lines(self.path):
-            one = found.get(event.get("id", ""))
-            match event["event"]:
-                case "add":
-                    sources = tuple(dict.fromkeys((*(one.sources if one else ()), *event["sources"])))
-                    one = one or Insight(event["scope"], event["kind"], "", id=event["id"])
-                    found[one.id] = replace(one, content=event["content"], data=event["data"], sources=sources)
-                case "outcome" if one and (one.id, event["source"]) not in counted:
-                    counted.add((one.id, event["source"]))
-                    name = "helpful" if event["helpful"] else "harmful"
-                    found[one.id] = replace(one, **{name: getattr(one, name) + 1})
-        return list(found.values())
+        return [self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study) for one in rules]

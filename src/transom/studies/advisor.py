@@ -19,12 +19,12 @@ from transom.errors import CapReached, ReplyError, ToolRefused
 from transom.learning import SessionState, TaskType
 from transom.llm import Block, CallSettings, Role, Tier
 from transom.llm.reading import read_json
-from transom.runs import Run, Stage, model_file, text_file
+from transom.runs import Run, Stage, model_file
 from transom.studies.advice import RULE, Insight
 from transom.studies.guide import Guide
 from transom.studies.rules import Condition, measured
 from transom.studies.study import Data
-from transom.studies.trials import Trial, counts, failures, ranked
+from transom.studies.trials import Trial, counts, failures, ranked, used
 from transom.tools import Toolbox, ToolLimits, tool
 
 ROLE = "studies.advisor"
@@ -32,7 +32,7 @@ BUDGET = Budget(turns=8, tokens=200_000)
 MOST_READ = 4_000
 """Characters that one call of the tool returns."""
 _PROMPT = Path(__file__).with_name("prompts") / "advisor.md"
-_MOST_READS, _SHOWN_TRIALS, _SHOWN_INSIGHTS = 12, 4, 30
+_MOST_READS, _SHOWN_TRIALS = 12, 4
 _LONGEST = 600  # characters of an explanation
 
 
@@ -80,12 +80,8 @@ class Advisor:
     trials: Sequence[Trial]
     guide: Guide
 
-    async def advise(self, run: Run, used: Sequence[str], records: Json) -> Advised:
-        """Ask, check, and keep the rules that hold.
-
-        Args:
-            used: ids of the insights that acted.
-            records: all trials; other ones are asked about anew.
+    async def advise(self, run: Run) -> Advised:
+        """Ask, check, and keep the rules that hold; other trials than before are asked about anew.
 
         Raises:
             TransomError: nobody could advise.
@@ -94,13 +90,10 @@ class Advisor:
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
         sees = frozenset({"instructions", "session_state", "playbook", "failures", RETRY})
         role = Role(ROLE, prompt, sees, tools.specs, CallSettings(max_tokens=4096))
+        session, failed = self.session(run.id), self.failures()
 
-        async def recall(_: Stage, __: Json) -> str:
-            known = self.guide.insights[:_SHOWN_INSIGHTS]
-            return "\n".join(f"[{one.id}] {one.content} ({one.helpful} right, {one.harmful} wrong)" for one in known)
-
-        async def ask(stage: Stage, _: Json, playbook: str) -> Proposal:
-            blocks = [self.session(run.id, used).block(), Block("failures", self.failures(), trust="untrusted")]
+        async def ask(stage: Stage, _: str, failed: str, playbook: str) -> Proposal:
+            blocks = [session.block(), Block("failures", failed, trust="untrusted")]
             blocks += [Block("playbook", playbook, Tier.SESSION, "untrusted")] if playbook else []
             try:
                 return (await call(stage, role, blocks, _read, tools=tools, budget=BUDGET)).value
@@ -109,23 +102,23 @@ class Advisor:
                     raise
                 raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
 
-        recalled = await run.stage("advice/recall", recall, records, out=text_file("playbook.txt"))
+        recalled = await self.guide.advice.playbook.recall(run, "advice/recall", failed)
         out = model_file("advice.json", Proposal)
-        found = await run.stage("advice", ask, records, recalled, out=out, uses=[role])
+        found = await run.stage("advice", ask, session.get_llm_context(), failed, recalled, out=out, uses=[role])
         return self.check(found.value).model_copy(update={"by": found.by})
 
-    def session(self, session_id: str, used: Sequence[str]) -> SessionState:
+    def session(self, session_id: str) -> SessionState:
         """The study as a session: its standing and newest errors are exposed, its trials isolated."""
         study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
         best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
         session.exposed.current_objective = ", ".join(f"{one.direction} {one.name}" for one in study.objectives)
-        session.update_study_status(study.study, "complete", made["complete"] + made["failed"], made["total"], *best)
+        session.update_study_status(study.study, "complete", made.complete + made.failed, made.total, *best)
         for trial in self.trials:
-            session.add_trial(trial.to_record() | {"number": trial.number, "params": dict(trial.params)})
+            session.add_trial(trial.model_dump())
             if trial.kind == "failed":
                 session.add_error(f"trial {trial.number}: {trial.reason[:200]}", trial.failure)
-        session.use_items(*used)
+        session.use_items(*used(self.trials))
         return session
 
     def failures(self) -> str:
@@ -159,7 +152,7 @@ class Advisor:
             # One with the same numbers was added when the study ended before.
             if rule and known.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
-                added.append(advice.add(Insight(scope, RULE, words, rule.to_data(), sources=(name,))))
+                added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
             else:
                 refused.append(f"rule {' and '.join(map(str, conditions))}: {problem or 'it is known'}")
         return Advised(explanations=tuple(explained), added=tuple(added), refused=tuple(refused))

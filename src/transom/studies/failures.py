@@ -15,15 +15,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
 from transom.formats.yaml_models import validate_yaml
 from transom.studies.job_files import Deck, Results, read_dat, read_deck, read_f06, read_text
-from transom.studies.study import Data
+from transom.studies.study import Data, Pattern
 
 Severity = Literal["design", "machine", "study", "warning"]
 
@@ -35,17 +35,6 @@ _FARTHEST, _FAR = 1000, 1e7  # a displacement beyond so many sizes of the model,
 _RESIDUAL = 1.0  # share of the external work of a linear solution; near 1 nothing is solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
 """Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
-
-
-def _compiles(pattern: str) -> str:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
-    return pattern
-
-
-Pattern: TypeAlias = Annotated[str, AfterValidator(_compiles)]
 
 
 class Message(Data):

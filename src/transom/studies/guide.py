@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from transom.studies.advice import DESIGN, NUMERICS, RULE, Advice, Insight
 from transom.studies.rules import Features, Row
@@ -75,11 +76,11 @@ class Guide:
 
     def score(self, trial: Trial) -> None:
         """Count how a design ended that rules had rejected, or that came from another study."""
-        source = f"{self.study.study}/{trial.number}"
+        where: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
         for rule in trial.audit:
-            self.advice.outcome(rule, helpful=trial.kind == "failed", source=source)
+            self.advice.outcome(rule, helpful=trial.kind == "failed", **where)
         if trial.source in {one.id for one in self.insights}:
-            self.advice.outcome(trial.source, helpful=trial.feasible, source=source)
+            self.advice.outcome(trial.source, helpful=trial.feasible, **where)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
         """Designs to begin with, and the insights that they come from."""
@@ -130,7 +131,7 @@ class Guide:
         return sorted(set(found) - {one.id for one in self.insights})
 
     def _keep(self, kind: str, content: str, data: Mapping[str, object]) -> str:
-        return self.advice.add(Insight(self.study.scope, kind, content, data, sources=(self.study.study,)))
+        return self.advice.add(Insight(self.study.scope, kind, content, data), self.study.study)
 
     def _design(self, trial: Trial) -> tuple[str, str, dict[str, object]]:
         names = ", ".join(f"{name} = {_short(value)}" for name, value in trial.params.items())

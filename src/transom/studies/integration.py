@@ -68,15 +68,14 @@ class Learning:
             failure = classify(JobOutput({"error": f"Error: {error}"}, return_code=1), self._taxonomy).failure
         for rule in self.warnings(params):
             self.used[rule.id] += 1
-            self.advice.outcome(rule.id, helpful=failure is not None, source=f"{self.study}/{number}")
+            self.advice.outcome(rule.id, helpful=failure is not None, study=self.study, trial=number)
         self.seen.append(Row(self._measure(params), failure))
         return failure
 
     def report(self) -> dict[str, Any]:
         """Trials, failures by class, insights that were added and those that acted, with their standing."""
-        failures = Counter(row.failure for row in self.seen if row.failure)
-        total = len(self.seen)
-        standing = [one for one in self.advice.insights(self.scope) if one.id in {*self.used, *self.added}]
+        failures, total = Counter(row.failure for row in self.seen if row.failure), len(self.seen)
+        known = self.advice.insights(self.scope)
         return {
             "study": self.study,
             "scope": self.scope,
@@ -87,7 +86,8 @@ class Learning:
             "insights_used": dict(self.used),
             "insights": [
                 {"id": one.id, "content": one.content, "helpful_count": one.helpful, "harmful_count": one.harmful}
-                for one in standing
+                for one in known
+                if one.id in {*self.used, *self.added}
             ],
         }
 

@@ -269,7 +269,9 @@ def _nastran(path: Path, what: str) -> float | None:
         del error
         return None
     if what == "frequency":
-        return min((float(min(one.mode_cycles)) for one in model.eigenvectors.values()), default=None)
+        # Not from the cycles that the file has: MYSTRAN writes radians there.
+        lowest = min((float(min(one.eigns)) for one in model.eigenvectors.values()), default=None)
+        return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
     if what == "displacement":
         found = [numpy.linalg.norm(one.data[..., :3], axis=-1) for one in model.displacements.values()]
     elif what == "mass":

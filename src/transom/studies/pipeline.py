@@ -9,28 +9,22 @@ from pathlib import Path
 
 from transom.canonical import Json
 from transom.errors import InputError, Paused, TransomError
+from transom.learning import Playbook
 from transom.runs import Run, model_file, text_file
+from transom.studies.advice import Advice
 from transom.studies.advisor import Advised, Advisor
 from transom.studies.hooks import Occasion
-from transom.studies.result import InsightCounts, StudyResult, result_of
+from transom.studies.result import End, StudyResult, result_of
 from transom.studies.runner import StudyRunner
 from transom.studies.solver import write_json
 from transom.studies.storage import TRIALS
-from transom.studies.study import Data, Study, load_study
+from transom.studies.study import Study
+from transom.studies.study_file import load_study
 from transom.studies.trials import Trial, failures
 from transom.studies.verify import Verification, verify
 
 STUDY, RESULT = "study.json", "result.json"
 _DAY = 86400.0
-
-
-class End(Data):
-    """What a study's report takes from the time when the study last ended."""
-
-    verification: Verification
-    insights: InsightCounts
-    advice: Advised | None = None
-    session_id: str | None = None
 
 
 def find_study(name: str, root: Path) -> Study:
@@ -46,40 +40,32 @@ def find_study(name: str, root: Path) -> Study:
     return Study.model_validate_json(data["study"]).model_copy(update={"folder": Path(data["folder"])})
 
 
-def kept_study(study: Study, root: Path) -> StudyRunner:
+def kept_study(study: Study, root: Path, playbook: Playbook | None = None) -> StudyRunner:
     """A study that was run in this workspace; InputError where it was not."""
     if not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(f"the study {study.study} was not run in this workspace", where=str(root), hint=hint)
-    return StudyRunner(study, root)
+    return StudyRunner(study, root, Advice(root, playbook))
 
 
 def standing(runner: StudyRunner) -> StudyResult:
     """The result of a study as it stands; what was verified and advised when it last ended is taken from its folder."""
-    trials, kept = runner.trials(), runner.folder / RESULT
-    last = End(verification=Verification(asked=runner.study.verify is not None), insights=InsightCounts())
+    kept = runner.folder / RESULT
+    last = End(verification=Verification(asked=runner.study.verify is not None))
     if kept.is_file():
         last = End.model_validate_json(kept.read_bytes())
-    insights = last.insights.model_copy(update={"used": used(trials)})
-    result = result_of(runner.study, trials, last.verification, insights, runner.solver.by, last.advice)
-    return result.model_copy(update={"session_id": last.session_id})
+    return result_of(runner.study, runner.trials(), last, runner.solver.by)
 
 
-def used(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Ids of the insights that acted on trials."""
-    started = {trial.source for trial in trials if trial.source != "sampler"}
-    return tuple(sorted(started.union(*({*trial.rules, *trial.audit} for trial in trials))))
-
-
-def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> InsightCounts:
-    """Leave for the next study what this one found, call the hooks of its end, and count insights."""
-    guide, scope = runner.guide, runner.study.scope
-    added = guide.learn(trials, verification)
-    acting = {one.id for one in guide.advice.insights(scope) if one.acts}
-    fallen = [one for one in guide.insights if one.acts and one.id not in acting]
-    summary = {"trials": len(trials), "insights_added": len(added), "items_pruned": len(fallen)}
+def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
+    """Leave for the next study what this one found, and call the hooks of its end."""
+    guide = runner.guide
+    added = len(guide.learn(trials, verification))
+    acting = {one.id for one in guide.advice.insights(runner.study.scope) if one.acts}
+    pruned = sum(one.acts and one.id not in acting for one in guide.insights)
+    summary = {"trials": len(trials), "insights_added": added, "items_pruned": pruned}
     runner.call_hooks(Occasion("study_end", runner.study, runner.folder, summary=summary))
-    return InsightCounts(used=used(trials), added=len(added), pruned=len(fallen))
+    return End(verification=verification, added=added, pruned=pruned)
 
 
 async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *, advise: bool = False) -> StudyResult:
@@ -94,7 +80,7 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
     """
     from transom.studies.report import report_html, write_pictures  # noqa: PLC0415  slow: matplotlib
 
-    study, guide = runner.study, runner.guide
+    study = runner.study
     run.stage_seconds = max(run.stage_seconds, _DAY)  # how long solves may take is the study's to say
 
     async def set_up(_: object, text: str) -> str:
@@ -105,32 +91,26 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
 
     async def report(_: object, result: StudyResult, *__: object) -> str:
         pictures = await asyncio.to_thread(write_pictures, runner, done, run.folder / "report", result.best)
-        return report_html(study, done, result, guide.advice.insights(study.scope), pictures)
+        return report_html(study, done, result, runner.guide.advice.insights(study.scope), pictures)
 
     write_json(runner.folder / STUDY, {"folder": str(study.folder), "study": study.model_dump_json(by_alias=True)})
     await run.stage("set-up", set_up, study.model_dump_json(indent=2, by_alias=True), out=text_file("study.json"))
     done = await _solve(runner, trials)
     records: Json = [trial.to_record() | {"number": trial.number, "params": dict(trial.params)} for trial in done]
     out = model_file("verification.json", Verification)
-    verification = (await run.stage("verification", verified, records, out=out)).value
-    counted, advised = conclude(runner, done, verification), None
-    if advise and failures(done):
-        advised = await _advised(run, runner, done, counted, records)
-    if advised:
-        counted = counted.model_copy(update={"added": counted.added + len(advised.added)})
-    result = result_of(study, done, verification, counted, runner.solver.by, advised)
-    last = End(verification=verification, insights=counted, advice=advised, session_id=run.id)
-    write_json(runner.folder / RESULT, last.model_dump(mode="json"))
+    end = conclude(runner, done, (await run.stage("verification", verified, records, out=out)).value)
+    if advise and failures(done) and (advice := await _advised(run, runner, done)):
+        end = end.model_copy(update={"advice": advice, "added": end.added + len(advice.added)})
+    result = result_of(study, done, end, runner.solver.by)  # without the run's id, which the report does not rest on
+    write_json(runner.folder / RESULT, end.model_copy(update={"session_id": run.id}).model_dump(mode="json"))
     await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
 
 
-async def _advised(
-    run: Run, runner: StudyRunner, trials: list[Trial], counted: InsightCounts, records: Json
-) -> Advised | None:
+async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advised | None:
     """What a model has to say; a study has its report also where nobody can advise."""
     try:
-        return await Advisor(runner.folder, trials, runner.guide).advise(run, counted.used, records)
+        return await Advisor(runner.folder, trials, runner.guide).advise(run)
     except Paused:
         raise
     except TransomError as error:

@@ -9,17 +9,23 @@ from pydantic import ConfigDict, Field
 
 from transom.studies.advisor import Advised
 from transom.studies.study import Data, Number, Study
-from transom.studies.trials import Trial, counts, failures, front, ranked
+from transom.studies.trials import Counts, Trial, counts, failures, front, ranked, used
 from transom.studies.verify import Verification, Verified
 
 
-class Counts(Data):
-    """Trials by how they ended; `pruned` were rejected without a solve."""
+class End(Data):
+    """What a study leaves when it ends, beside its trials.
 
-    total: int
-    complete: int
-    failed: int
-    pruned: int
+    Attributes:
+        added, pruned: how many insights it added, and how many lost their standing by it.
+        session_id: the run that ended it.
+    """
+
+    verification: Verification
+    added: int = 0
+    pruned: int = 0
+    advice: Advised | None = None
+    session_id: str | None = None
 
 
 class Best(Data):
@@ -64,31 +70,26 @@ class StudyResult(Data):
     session_id: str | None = None
 
 
-def result_of(
-    study: Study,
-    trials: Sequence[Trial],
-    verification: Verification,
-    insights: InsightCounts,
-    solver: str,
-    advice: Advised | None = None,
-) -> StudyResult:
+def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> StudyResult:
     """Put a study's outcome together."""
+    verification = end.verification
     refuted = {one.number for one in verification.exploited}
     kept = [one for one in trials if one.number not in refuted]
     good, best = ranked(study, kept), verification.best
     untried = _best(good[0], False if verification.asked else None) if good else None
     return StudyResult(
         study=study.study,
-        trials=Counts(**counts(trials)),
+        trials=counts(trials),
         feasible=len(good),
         best=_best(best, best.verdict == "verified") if best else untried,
         front=tuple(map(_best, front(study, kept))) if len(study.objectives) > 1 else (),
         failures=failures(trials),
-        insights=insights,
+        insights=InsightCounts(used=used(trials), added=end.added, pruned=end.pruned),
         exploited=verification.exploited,
         drifting=tuple(one for one in verification.held if one.verdict == "drifts"),
-        advice=advice,
+        advice=end.advice,
         solver=solver,
+        session_id=end.session_id,
     )
 
 

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,10 +26,10 @@ from transom.studies.guard import end_marked
 from transom.studies.guide import Guide, Rejection
 from transom.studies.hooks import Occasion, call_hooks, load_hooks
 from transom.studies.solver import Solved, Solver, make_solver
-from transom.studies.steps import steps
+from transom.studies.steps import next_step
 from transom.studies.storage import FileLock, open_storage
 from transom.studies.study import Number, Study
-from transom.studies.trials import FAILED_BY, RECORD, Trial, counts, objective_values, ranked, same_design, violations
+from transom.studies.trials import FAILED_BY, RECORD, Trial, objective_values, progress_line, same_design, violations
 
 if TYPE_CHECKING:
     import optuna
@@ -39,8 +39,6 @@ RETRIES = 2
 _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
 _REJECTIONS = 100  # designs in a row that rules may reject; the next is solved, to see whether that is right
-_WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps from the best design, at half the budget and at its end
-_SHOWN = 90  # characters of a reason in a line of progress
 
 
 class StudyStopped(TransomError):
@@ -185,7 +183,8 @@ class StudyRunner:
                     trials = self.trials()
                     if self._stop.is_set() or _spent(trials) >= budget:
                         return None
-                    self._step(trials, budget)
+                    if design := next_step(self.study, trials, budget, self._fits):
+                        self._optuna.enqueue_trial(design)
                 trial, claim = left or self._fresh()
                 rejection = self.guide.judge(self.study.values(trial.params))
                 if rejection is None:
@@ -197,19 +196,6 @@ class StudyRunner:
                 claim.release()
         hint = "widen the bounds, relax `require`, or name rules under learning.veto"
         raise StudyStopped(f"{20 * _REJECTIONS} designs in a row were rejected", where=self.study.study, hint=hint)
-
-    def _step(self, trials: list[Trial], budget: int) -> None:
-        """In the second half of the budget, let every other design be a step from the best one."""
-        half, spec = budget / 2, self.study.sampler
-        done = sum(trial.kind in ("solved", "failed") for trial in trials)
-        if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
-            return
-        spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
-        pick = random.Random(f"{self.study.study}/{spec.seed}/{len(trials)}")
-        found = steps(self.study, trials, spread, pick)
-        design = next((one for one in found if self.guide.judge(self.study.values(one)) is None), None)
-        if design:
-            self._optuna.enqueue_trial(design)
 
     def _fresh(self) -> tuple[optuna.Trial, FileLock]:
         trial = self._optuna.ask(self._ranges)
@@ -240,6 +226,9 @@ class StudyRunner:
 
     def _trial_folder(self, number: int) -> Path:
         return self.folder / "trials" / f"{number:05d}"
+
+    def _fits(self, design: Mapping[str, Number]) -> bool:
+        return self.guide.judge(self.study.values(design)) is None
 
     def _audits(self, number: int) -> bool:
         seed = f"{self.study.study}/{self.study.sampler.seed}/{number}"
@@ -339,17 +328,9 @@ class StudyRunner:
 
     def _progress(self, done: Trial, budget: int) -> None:
         trials = self.trials()
-        made = counts(trials)
-        finished, good = made["complete"] + made["failed"], ranked(self.study, trials)
-        left = (time.monotonic() - self._began) / max(1, finished - self._done_before) * max(0, budget - finished)
-        span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
-        best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
-        how = "solved" if done.feasible else "violates a constraint"
-        how += f", as trial {done.same_as}" if done.same_as is not None else ""
-        if done.failure:
-            how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
-        line = f"{finished}/{budget} trial {done.number}: {how}; {best}"
-        self.progress(f"{line}; {made['pruned']} rejected; {span} left")
+        solved = sum(trial.kind in ("solved", "failed") for trial in trials)
+        each = (time.monotonic() - self._began) / max(1, solved - self._done_before)
+        self.progress(progress_line(self.study, trials, done, budget, each * max(0, budget - solved)))
 
 
 def _spent(trials: list[Trial]) -> int:

@@ -100,7 +100,7 @@ class CommandSolver:
         # Whatever is wrong with a template is wrong for every design: say it before anything is solved.
         example = self.study.values(random_design(self.study, random.Random(0)))
         example |= {"folder": "", "study_folder": ""}
-        texts = {f"template {name}": (folder / path).read_text("utf-8") for name, path in spec.templates.items()}
+        texts = {f"template {name}": text for name, text in self.study.templates.items()}
         for where, text in {**texts, "solver.command": " ".join(spec.command)}.items():
             try:
                 fill(text, example)
@@ -109,10 +109,10 @@ class CommandSolver:
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
         spec, names = self.study.solver, {**values, "folder": str(folder), "study_folder": str(self.study.folder)}
-        for name, path in spec.templates.items():
+        for name, text in self.study.templates.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(fill((self.study.folder / path).read_text("utf-8"), names), "utf-8")
+            target.write_text(fill(text, names), "utf-8")
         program, *arguments = (fill(part, names) for part in spec.command)
         command = [_program(program, self.study.folder) or program, *arguments]
         needed = self.study.needed_outputs

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from transom.studies.study import Number, Study, nearby_design
 from transom.studies.trials import Trial, ranked
 
 _CANDIDATES = 300
+_WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
 _NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
 _RIDGE = 1e-3
 _FAILS = 1e3  # what a failed design weighs that is nearer than any with results
 _VIOLATION = 10.0  # what a violated constraint weighs against the objective, both relative
+
+
+def next_step(
+    study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
+) -> dict[str, Number] | None:
+    """In the second half of the budget, for every other design: the most promising step that `fits`; else None."""
+    half, spec = budget / 2, study.sampler
+    done = sum(trial.kind in ("solved", "failed") for trial in trials)
+    if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
+        return None
+    spread = _WIDEST * (1 - (done - half) / half) + _NARROWEST
+    pick = random.Random(f"{study.study}/{spec.seed}/{len(trials)}")
+    return next(filter(fits, steps(study, trials, spread, pick)), None)
 
 
 def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ByteSize, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ByteSize, ConfigDict, Field, FiniteFloat, model_validator
 
 from transom.canonical import digest
-from transom.errors import InputError
-from transom.formats.yaml_files import Key, YamlFile, load_yaml
-from transom.formats.yaml_models import validate_yaml
+from transom.formats.yaml_files import read_text
 from transom.studies.expression import Formula
 
 Number: TypeAlias = float | int | str
@@ -24,9 +21,19 @@ Number: TypeAlias = float | int | str
 
 FormulaText: TypeAlias = Annotated[str, AfterValidator(lambda text: Formula.parse(text).text)]
 
-Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"]
 
-_TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+    return pattern
+
+
+Pattern: TypeAlias = Annotated[str, AfterValidator(_compiles)]
+"""A regular expression."""
+
+Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"]
 
 
 class Data(BaseModel):
@@ -38,9 +45,9 @@ class Data(BaseModel):
 class Variable(Data):
     """A design variable: a range, or choices. Numbers of one unit are compared by their ratios."""
 
-    low: float | None = None
-    high: float | None = None
-    step: float | None = Field(None, gt=0)
+    low: FiniteFloat | None = None
+    high: FiniteFloat | None = None
+    step: FiniteFloat | None = Field(None, gt=0)
     log: bool = False
     integer: bool = False
     choices: tuple[Number, ...] = ()
@@ -49,24 +56,16 @@ class Variable(Data):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Variable:
-        if self.choices:
-            if self.low is not None or self.high is not None:
-                raise ValueError("has choices and bounds; keep one of them")
-            return self
-        if self.low is None or self.high is None:
-            raise ValueError("needs low and high, or choices")
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise ValueError("its bounds must be finite")
-        if self.low > self.high:
-            raise ValueError(f"its bounds contradict each other: low {self.low:g} is above high {self.high:g}")
-        if self.log and self.low <= 0:
-            raise ValueError(f"is logarithmic, so low must be above 0, not {self.low:g}")
-        if self.integer and (self.low != int(self.low) or self.high != int(self.high)):
-            raise ValueError("is an integer, so its bounds must be whole numbers")
-        if self.integer and self.step and self.step != int(self.step):
-            raise ValueError(f"is an integer, so its step must be a whole number, not {self.step:g}")
-        if self.log and self.step:
-            raise ValueError("has log and step; keep one of them")
+        if self.choices and (self.low, self.high) != (None, None):
+            raise ValueError("has choices and bounds; keep one of them")
+        if not self.choices:
+            if self.low is None or self.high is None:
+                raise ValueError("needs low and high, or choices")
+            if self.low > self.high:
+                raise ValueError(f"its bounds contradict each other: low {self.low:g} is above high {self.high:g}")
+            if self.integer and any(number % 1 for number in (self.low, self.high, self.step or 1)):
+                raise ValueError("is an integer, so low, high and step must be whole numbers")
+        self.distribution()  # refuses what Optuna cannot have, e.g. a logarithm of 0
         return self
 
     @property
@@ -143,7 +142,7 @@ class Extractor(Data):
 
     file: str
     json_pointer: str | None = Field(None, alias="json")
-    regex: str | None = None
+    regex: Pattern | None = None
     calculix: Literal["displacement", "mises"] | None = None
     nastran: Literal["displacement", "mises", "mass", "frequency"] | None = None
 
@@ -151,10 +150,6 @@ class Extractor(Data):
     def _one(self) -> Extractor:
         if len(self.model_dump(exclude={"file"}, exclude_none=True)) != 1:
             raise ValueError("needs one of json, regex, calculix, nastran")
-        try:
-            re.compile(self.regex or "")
-        except re.error as error:
-            raise ValueError(f"{self.regex!r} is no regular expression: {error}") from error
         return self
 
 
@@ -282,9 +277,12 @@ class Study(Data):
     def problem(self) -> str:
         """Digest of what a trial's result rests on; trials of another problem are not mixed with these."""
         keys = {"variables", "constants", "require", "objectives", "constraints", "settings", "solver"}
-        data = self.model_dump(mode="json", include=keys, by_alias=True)
-        texts = {name: (self.folder / path).read_text("utf-8") for name, path in self.solver.templates.items()}
-        return digest({**data, "templates": texts})
+        return digest({**self.model_dump(mode="json", include=keys, by_alias=True), "templates": self.templates})
+
+    @cached_property
+    def templates(self) -> dict[str, str]:
+        """Texts of the solver's templates by the file that each becomes; InputError where one cannot be read."""
+        return {name: read_text(self.folder / path) for name, path in self.solver.templates.items()}
 
 
 def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
@@ -295,80 +293,3 @@ def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
 def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
     """A design drawn around another one; see `Variable.near`."""
     return {name: one.near(design[name], spread, pick) for name, one in study.variables.items()}
-
-
-def load_study(path: Path) -> Study:
-    """Read a study; InputError says what is wrong, with file:line and what to do."""
-    file = load_yaml(path)
-    study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
-    for at, problem, hint in _mistakes(study):
-        raise InputError(problem, where=file.where(*at), hint=hint)
-    _check_space(study, file)
-    return study
-
-
-def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
-    """What is wrong beyond a single field: its place, what it is, and what to do."""
-    yield from _name_mistakes(study)
-    before = {*study.variables, *study.fixed}
-    after = before | study.solver.outputs.keys() if study.solver.command else None  # only a plug-in knows its outputs
-    for at, text in _formulas(study):
-        place, formula = ".".join(map(str, at)), Formula.parse(text)
-        known = before if at[0] in ("features", "require") else after
-        if known is not None and (unknown := sorted(formula.names - known)):
-            yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
-        if at[0] == "require" and not formula.compares:
-            yield at, f"{place}: {text!r} compares nothing", "use < or <="
-    files: dict[tuple[Key, ...], str] = {("failures", number): name for number, name in enumerate(study.failures)}
-    files |= {("solver", "templates", name): path for name, path in study.solver.templates.items()}
-    for at, name in files.items():
-        try:
-            (study.folder / name).read_text("utf-8")
-        except OSError:
-            yield at, f"there is no file {name}", f"paths are relative to {study.folder}"
-        except UnicodeDecodeError:
-            yield at, f"{name} is no UTF-8 text", "save it as UTF-8"
-
-
-def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Every formula with its place."""
-    yield from ((("features", name), text) for name, text in study.features.items())
-    yield from ((("require", number), text) for number, text in enumerate(study.require))
-    yield from ((("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives))
-    yield from ((("constraints", number, "name"), one.name) for number, one in enumerate(study.constraints))
-
-
-def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
-    seen: dict[str, str] = {}
-    for group, names in (("variables", study.variables), ("constants", study.constants), ("settings", study.settings)):
-        for name in names:
-            if not name.isidentifier():
-                yield (group, name), f"{name!r} cannot be a name", "use letters, digits and _"
-            if name in seen:
-                yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
-            seen[name] = group
-    for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
-        for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
-            if name in [one.name for one in wishes[:number]]:
-                yield (group, number, "name"), f"two of {group} are named {name}", "give max and min in one"
-    for name in study.solver.outputs.keys() & seen.keys():
-        hint = "rename the output: where it is not written, the other number would stand for it"
-        yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
-    for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
-        yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
-
-
-def _check_space(study: Study, file: YamlFile) -> None:
-    """Refuse requirements that no design meets."""
-    pick, unmet = random.Random(0), Counter[str]()
-    for _ in range(_TRIED):
-        text = study.unmet(study.values(random_design(study, pick)))
-        if text is None:
-            return
-        unmet[text] += 1
-    text = unmet.most_common(1)[0][0]
-    raise InputError(
-        f"the space is infeasible: none of {_TRIED} designs within the bounds meets `require`, first of all {text!r}",
-        where=file.where("require", study.require.index(text)),
-        hint="widen the bounds of the variables, or relax it",
-    )

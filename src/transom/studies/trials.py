@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -20,6 +20,7 @@ RECORD = "transom"
 FAILED_BY = 10.0
 """Violation of a design that failed or was rejected: more than any of a design with results."""
 _MOST = 5.0
+_SHOWN = 90  # characters of a reason in a line of progress
 
 
 class Trial(Data):
@@ -139,13 +140,41 @@ def _signed(study: Study, trial: Trial) -> list[float]:
     return [-value if one.direction == "maximize" else value for one, value in pairs]
 
 
-def counts(trials: Iterable[Trial]) -> dict[str, int]:
+class Counts(Data):
+    """Trials by how they ended; `pruned` were rejected without a solve."""
+
+    total: int
+    complete: int
+    failed: int
+    pruned: int
+
+
+def counts(trials: Iterable[Trial]) -> Counts:
     """Trials by how they ended, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
-    return {"total": complete + failed + rejected, "complete": complete, "failed": failed, "pruned": rejected}
+    return Counts(total=complete + failed + rejected, complete=complete, failed=failed, pruned=rejected)
 
 
 def failures(trials: Iterable[Trial]) -> dict[str, int]:
     """Failed solves by class, the most frequent first."""
     return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())
+
+
+def used(trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Ids of the insights that acted on trials."""
+    acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
+    return tuple(sorted(set().union(*acted) - {"sampler"}))
+
+
+def progress_line(study: Study, trials: Sequence[Trial], done: Trial, budget: int, left: float) -> str:
+    """One line on a trial that ended: how, the best so far, and how many seconds are `left`."""
+    made, good = counts(trials), ranked(study, trials)
+    span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
+    best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"
+    how = "solved" if done.feasible else "violates a constraint"
+    how += f", as trial {done.same_as}" if done.same_as is not None else ""
+    if done.failure:
+        how = f"{done.failure.replace('_', ' ')} ({' '.join(done.reason.split())[:_SHOWN]})"
+    line = f"{made.complete + made.failed}/{budget} trial {done.number}: {how}; {best}"
+    return f"{line}; {made.pruned} rejected; {span} left"

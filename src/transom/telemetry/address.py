@@ -1,4 +1,4 @@
-"""Addresses of servers: whether one can be used, and how it is told without what may be secret in it."""
+"""Addresses of servers: their check, and their form for messages, without the parts that may be secret."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shown(address: str) -> str:
     """An address for a message, be it one or not: without user, password and query, any of which may hold a key."""
     before, at, rest = address.rpartition("@")
     if at and re.search("[?#]", before):
-        return _HIDDEN  # whether a password ends there or a query, nobody can say
+        return _HIDDEN  # it is ambiguous whether a password or a query ends there
     rest = re.split("[?#]", rest, maxsplit=1)[0]
     scheme, sign, rest = rest.partition("://") if "://" in rest else ("", "", rest)
     authority, slash, path = rest.partition("/")
@@ -58,7 +58,7 @@ def shown(address: str) -> str:
 
 
 def secret_parts(address: str | None) -> tuple[str, ...]:
-    """What of an address nobody may be told: its password, if there is one."""
+    """The secret parts of an address: its password, if there is one."""
     try:
         password = urlsplit(address or "").password
     except ValueError:

@@ -1,4 +1,4 @@
-"""What ended spans add up to: the values of every metric, for `trace stats` and for a collector alike."""
+"""The aggregator: ended spans become values of metrics, for `trace stats` and for a collector alike."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transom.telemetry import keys
 from transom.telemetry.otlp_json import SpanRow
 
 Price = Callable[[str, Mapping[str, int]], float | None]
-"""Who answered, and its tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where nobody knows."""
+"""Provider and tokens (`input`, `output`, `cached`, `cache_write`) -> dollars; None where the price is unknown."""
 
 _TOKENS = {
     "input": keys.INPUT_TOKENS,
@@ -27,7 +27,7 @@ class Measure:
 
     Attributes:
         metric: its name, of `telemetry.keys`.
-        value: None for a price that nobody knows.
+        value: None for an unknown price.
         by: provider, model, role, error and the like.
     """
 
@@ -48,10 +48,10 @@ class Aggregator:
     _asked: dict[str | None, list[SpanRow]] = field(default_factory=dict)
 
     def measures(self, span: SpanRow, trace_id: str, price: Price | None) -> Iterator[Measure]:
-        """Of a span that has ended; those beneath it come first."""
-        told = span.attributes
-        operation = told.get(keys.OPERATION)
-        if told.get(keys.PARENT_CONVERSATION) and self._is_new((trace_id, told.get(keys.CONVERSATION_ID))):
+        """The measures of a span that has ended; its children come first."""
+        attributes = span.attributes
+        operation = attributes.get(keys.OPERATION)
+        if attributes.get(keys.PARENT_CONVERSATION) and self._is_new((trace_id, attributes.get(keys.CONVERSATION_ID))):
             yield Measure(keys.SUB_CONVERSATIONS, 1, {})
         if operation == keys.ATTEMPT_CHAT:
             self._asked.setdefault(span.parent_id, []).append(span)
@@ -65,18 +65,18 @@ class Aggregator:
         if chat and chat.status != "error":
             yield from _reply(chat, price)
         if operation == keys.EXECUTE_TOOL:
-            by = {keys.TOOL_NAME: told.get(keys.TOOL_NAME, "?"), keys.TOOL_SUCCESS: span.status != "error"}
+            by = {keys.TOOL_NAME: attributes.get(keys.TOOL_NAME, "?"), keys.TOOL_SUCCESS: span.status != "error"}
             yield Measure(keys.TOOL_DURATION, _seconds(span.start, span), by | _error(span))
         elif operation == keys.RETRIEVAL:
-            yield Measure(keys.RETRIEVAL, _seconds(span.start, span), {keys.FOUND: int(told.get(keys.FOUND, 0))})
+            yield Measure(keys.RETRIEVAL, _seconds(span.start, span), {keys.FOUND: int(attributes.get(keys.FOUND, 0))})
         elif operation == keys.COMPACT:
             for key in (keys.TOKENS_BEFORE, keys.TOKENS_AFTER):
-                yield Measure(key, int(told.get(key, 0)), {})
-            if keys.COMPRESSION_RATIO in told:
-                yield Measure(keys.COMPRESSION_RATIO, told[keys.COMPRESSION_RATIO], {})
+                yield Measure(key, int(attributes.get(key, 0)), {})
+            if keys.COMPRESSION_RATIO in attributes:
+                yield Measure(keys.COMPRESSION_RATIO, attributes[keys.COMPRESSION_RATIO], {})
 
     def unfinished(self) -> Iterator[Measure]:
-        """Of requests whose call has not ended."""
+        """The measures of requests whose call has not ended."""
         for attempts in self._asked.values():
             yield from _requests(None, attempts)
         self._asked.clear()
@@ -96,12 +96,12 @@ def is_call(span: SpanRow) -> bool:
 
 
 def tokens_of(chat: SpanRow) -> dict[str, int]:
-    """What a call took: `input`, `output`, `cached`, `cache_write`."""
+    """The tokens of a call: `input`, `output`, `cached`, `cache_write`."""
     return {name: int(chat.attributes.get(key, 0)) for name, key in _TOKENS.items()}
 
 
 def _requests(chat: SpanRow | None, attempts: Sequence[SpanRow]) -> Iterator[Measure]:
-    """What the providers of a call were asked, and how long each took; `chat` is None where it has not ended."""
+    """Requests to the providers of a call, and the duration of each; `chat` is None where the call has not ended."""
     role = {keys.ROLE: chat.attributes.get(keys.ROLE, "?")} if chat else {}
     whole = 0.0
     for spans, seconds in _operations(chat, attempts):

@@ -1,4 +1,4 @@
-"""Where spans and metrics are sent beside their files: nowhere, unless somebody says so."""
+"""The collector to which spans and metrics are sent beside their files: none, unless one is configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `trace list` and `trace show` answer: `transom.traces/1`, `transom.trace/1`."""
+"""Documents of `trace list` and `trace show`: `transom.traces/1`, `transom.trace/1`."""
 
 from __future__ import annotations
 

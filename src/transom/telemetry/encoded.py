@@ -40,7 +40,7 @@ class Form:
 
 
 def encoded(secret: str) -> list[Form]:
-    """What finds a secret in base64, at each of its three places there, and in URLs.
+    """Patterns that find a secret in base64, at each of its three offsets, and in URLs.
 
     Base64 is that of either alphabet, in one piece, also in a URL. In URLs a character is as it is, `%2F` or `%252F`.
     """
@@ -52,7 +52,7 @@ def encoded(secret: str) -> list[Form]:
 
 
 def _bytes(text: str) -> bytes:
-    """As a variable of the system holds them."""
+    """The bytes of a text, as an environment variable holds them."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -71,7 +71,7 @@ PARENT_CONVERSATION: Final = "transom.conversation.parent.id"
 CAP: Final = "transom.cap"
 FOUND: Final = "transom.memory.found"
 
-# Our own metrics, beside COMPRESSION_RATIO and COST_USD; the first is told by `trace stats` alone.
+# Our own metrics, beside COMPRESSION_RATIO and COST_USD; the first is for `trace stats` alone.
 CALL_DURATION: Final = "transom.call.duration"
 TOOL_DURATION: Final = "transom.tool.duration"
 REQUESTS: Final = "transom.provider.requests"

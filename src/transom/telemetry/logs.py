@@ -37,7 +37,7 @@ def configure(level: str | int = logging.WARNING, log_file: Path | None = None, 
     redact = redact or Redactor()
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     handlers[0].setFormatter(_Plain(redact))
-    # A call that failed for good ends the command with the same in words; who wants details is told both.
+    # A call that failed for good ends the command with the same message; only `info` and `debug` show both.
     handlers[0].addFilter(lambda record: number <= logging.INFO or not hasattr(record, "about"))
     if log_file:
         handlers.append(_open(log_file))

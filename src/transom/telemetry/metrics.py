@@ -1,4 +1,4 @@
-"""The metrics of what a process did, as running totals in OTLP's JSON."""
+"""The metrics of a process, as running totals in OTLP's JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Kind:
     unit: str
     description: str
     bounds: tuple[float, ...] = ()
-    """Of a histogram; a sum has none."""
+    """Upper bounds of a histogram's buckets; a sum has none."""
 
 
 KINDS: dict[str, _Kind] = {
@@ -65,7 +65,7 @@ class Metrics:
     """Running totals since it was made.
 
     Attributes:
-        price: what calls cost; None: nobody knows.
+        price: prices of calls; None where they are unknown.
     """
 
     price: Price | None = None
@@ -80,8 +80,8 @@ class Metrics:
             if one.metric in KINDS and one.value is not None:
                 self._add(one.metric, one.value, {key: value for key, value in one.by.items() if key != keys.ROLE})
 
-    def told(self) -> dict[str, Any]:
-        """All of it, as one `resourceMetrics` of an export request."""
+    def export(self) -> dict[str, Any]:
+        """All totals, as one `resourceMetrics` of an export request."""
         now = str(time.time_ns())
         instance = {"key": "service.instance.id", "value": {"stringValue": self._instance}}
         resource = {"attributes": [*RESOURCE["attributes"], instance]}
@@ -97,15 +97,15 @@ class Metrics:
         kind = KINDS[name]
         times = {"startTimeUnixNano": str(self._since), "timeUnixNano": now}
         shape: Literal["histogram", "sum"] = "histogram" if kind.bounds else "sum"
-        told = []
+        series = []
         for point in points.values():
             numbers: dict[str, Any] = {"asDouble": point.total}
             if kind.bounds:
                 counts = [str(number) for number in point.buckets]
                 numbers = {"count": str(point.count), "sum": point.total}
                 numbers |= {"bucketCounts": counts, "explicitBounds": [*kind.bounds]}
-            told.append({"attributes": pairs(point.attributes), **times, **numbers})
-        data: dict[str, Any] = {"dataPoints": told, "aggregationTemporality": _CUMULATIVE}
+            series.append({"attributes": pairs(point.attributes), **times, **numbers})
+        data: dict[str, Any] = {"dataPoints": series, "aggregationTemporality": _CUMULATIVE}
         if not kind.bounds:
             data["isMonotonic"] = True
         return {"name": name, "unit": kind.unit, "description": kind.description, shape: data}

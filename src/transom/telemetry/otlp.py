@@ -96,7 +96,7 @@ class Exporter:
             counted = self._take() or counted
             while self._waiting and self._send(self._where.traces, "resourceSpans", _spans(self._waiting[:_BATCH])):
                 del self._waiting[:_BATCH]
-            if counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.told()):
+            if counted and self._send(self._where.metrics, "resourceMetrics", self.metrics.export()):
                 counted = False
 
     def _take(self) -> bool:
@@ -107,12 +107,12 @@ class Exporter:
         self._waiting += new[: _MOST_WAITING - len(self._waiting)]
         return bool(new)
 
-    def _send(self, address: str, key: str, told: dict[str, Any]) -> bool:
+    def _send(self, address: str, key: str, data: dict[str, Any]) -> bool:
         """Whether it is dealt with: taken, or refused for good. Else it is tried again."""
         if not address:
             return True
         try:
-            status = self._post(address, json.dumps({key: [told]}).encode())
+            status = self._post(address, json.dumps({key: [data]}).encode())
         except Exception as error:  # noqa: BLE001 - the thread must live; it is said and tried again
             self._say(
                 address, f"{type(error).__name__}: {error}" if isinstance(error, OSError) else type(error).__name__

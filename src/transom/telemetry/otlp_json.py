@@ -1,4 +1,4 @@
-"""Spans in OTLP's JSON, and as rows for whoever counts and shows them."""
+"""Spans in OTLP's JSON, and as rows for statistics and display."""
 
 from __future__ import annotations
 

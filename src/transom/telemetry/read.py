@@ -21,7 +21,7 @@ def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
 
     Args:
         path: the file.
-        odd: is told in a line what was passed over.
+        odd: a list to which a line on skipped input is added.
 
     Raises:
         InputError: there is no such file, or no span in it.
@@ -37,7 +37,7 @@ def read_traces(folder: Path, odd: list[str] | None = None) -> Iterator[tuple[Pa
 
     Args:
         folder: where traces lie.
-        odd: is told in lines what was passed over, also of whole files.
+        odd: a list to which lines on skipped input are added, also on whole files.
     """
     for path in sorted(folder.glob("*.jsonl")):
         try:
@@ -86,7 +86,7 @@ def waterfall(rows: Sequence[SpanRow]) -> list[str]:
 def failures(rows: Sequence[SpanRow]) -> list[str]:
     """Lines of text: each error where it began, and each span that never ended and has none open beneath it.
 
-    An error that goes on through the spans around it is told once.
+    An error that goes on through the spans around it is shown once.
     """
     parents = _parents(rows)
     above = {parents[row.span_id] for row in rows if row.status == "error"}

@@ -1,4 +1,4 @@
-"""Secrets out of everything that is kept or told."""
+"""Removal of secrets from everything that is stored or shown."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _tells(name: str) -> bool:
 
 @lru_cache(maxsize=16)  # every conversation asks for the same ones
 def _sought(values: frozenset[str]) -> tuple[re.Pattern[str], tuple[Form, ...], tuple[str, ...]]:
-    """What finds all of these, what finds them encoded, and plain texts of which one stands wherever either does."""
+    """A pattern for these secrets, their encoded forms, and plain texts one of which occurs wherever either matches."""
     # Longest first: of two secrets that start alike, the longer must not leave its tail behind.
     secrets = sorted({text for value in values for text in _parts(value)}, key=lambda text: (-len(text), text))
     found = [looked_for(text) for text in secrets]

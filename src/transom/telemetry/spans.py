@@ -206,14 +206,14 @@ class Span:
             self.event(keys.EXCEPTION, **{keys.EXCEPTION_TYPE: name, keys.EXCEPTION_MESSAGE: message})
             self.fail(name, message)
         more = {"attributes": pairs(self._clean(self._attributes)), "events": self._events}
-        told = self._as_json(self._name, time.time_ns(), {name: one for name, one in more.items() if one})
-        self._owner._file.end(told, self._place)
+        ended = self._as_json(self._name, time.time_ns(), {name: one for name, one in more.items() if one})
+        self._owner._file.end(ended, self._place)
         if self._owner._exporter:
-            self._owner._exporter.put(told)
+            self._owner._exporter.put(ended)
         _current.reset(self._token)
 
     def _as_json(self, name: str, end: int, more: dict[str, Any]) -> dict[str, Any]:
-        """As OTLP has it."""
+        """The span in OTLP's JSON."""
         return {
             "traceId": self._owner.trace_id,
             "spanId": self.span_id,
@@ -250,7 +250,7 @@ _AS_IT_IS = frozenset({str, bool, int, float})
 
 
 def _value(value: Any) -> Value:
-    """What OpenTelemetry has a type for: as it is; all else as text."""
+    """The value as it is where OpenTelemetry has a type for it; otherwise as text."""
     if isinstance(value, list | tuple):
         if {type(item) for item in value} in ({int}, {float}, {bool}):  # mixed lists have no type there
             return [*value]

@@ -1,4 +1,4 @@
-"""What many traces add up to, counted from their spans when somebody asks; nothing is kept beside the traces."""
+"""Statistics over many traces, computed from their spans on demand; nothing is stored beside the traces."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StatsRow(_Shape):
     """One provider, tool or role.
 
     Attributes:
-        name: of it; "?" where a call failed before anybody answered.
+        name: of it; "?" where a call failed before any provider answered.
         calls: that were made; of a provider those in which it was asked. Replies from a journal are none.
         seconds: a call took, waiting and asking again included; of a provider what it took of the call itself, and not
             what others did that were asked before it.
@@ -70,7 +70,7 @@ class StatsRow(_Shape):
 
 
 class Compression(_Shape):
-    """What folding did: how often, and the tokens of those windows before and after."""
+    """Folding of conversations: how often, and the tokens of those windows before and after."""
 
     count: int
     tokens_before: int
@@ -79,7 +79,7 @@ class Compression(_Shape):
 
 
 class MemoryStats(_Shape):
-    """What memory was asked: how often, how long it took, and the part of the queries that found something."""
+    """Queries to a memory: how many, their duration, and the fraction that found something."""
 
     queries: int
     seconds: Seconds
@@ -87,7 +87,7 @@ class MemoryStats(_Shape):
 
 
 class Stats(_Shape):
-    """What `trace stats` says: of what began within `since`; of everything where that is None."""
+    """The document of `trace stats`, over spans that began within `since`; over all where that is None."""
 
     schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
     since: str | None
@@ -108,7 +108,7 @@ def statistics(
         traces: the spans of each.
         by: what a row is of.
         price: what calls cost.
-        since: how the spans are chosen, for whoever reads it.
+        since: the option as the user wrote it, for the document.
         oldest: only what began at this time or later counts, in nanoseconds since 1970: a trace lasts as long as its
             conversation. A request counts with the call that it was made for.
     """
@@ -176,7 +176,7 @@ def _row(name: str, by: By, group: Measures) -> StatsRow:
 
 
 def _values(group: Measures, metric: str) -> list[float]:
-    """What is known of it."""
+    """The known values of a metric."""
     return [one.value for one in group.get(metric, ()) if one.value is not None]
 
 

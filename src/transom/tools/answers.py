@@ -1,4 +1,4 @@
-"""What a call is answered with that is not carried out."""
+"""Results of calls that are not carried out."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from transom.tools.definition import ToolOutcome
 
 
 def used_up(call: ToolCall) -> ToolOutcome:
-    """What a call is answered with when no more are allowed."""
+    """The result of a call when no more are allowed."""
     hint = "call no tool any more: answer now, with what you have"
     return refused(call, ToolRefused("the turns in which tools may be called are used up", hint=hint))
 
 
 def done_before(call: ToolCall) -> ToolOutcome:
-    """What a call is answered with of which only a person knows that it was carried out."""
+    """The result of a call that was carried out, as a person has said, and whose own result is lost."""
     hint = "go on without its result, and do not repeat the call"
     return refused(call, ToolInDoubtError("the call was carried out, and its result was lost", hint=hint))
 
 
 def stopped_while_running(call: ToolCall) -> ToolOutcome:
-    """What a call of unknown effect is answered with that its process did not outlive."""
+    """The result of a call of unknown effect that was interrupted by the end of its process."""
     what = "the program stopped while this ran; it may have taken effect"
     return refused(call, ToolInDoubtError(what, hint="check before you call it again"))
 
 
 def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOutcome:
-    """What a call is answered with that is not carried out."""
+    """The result of a call that is refused."""
     content: dict[str, Json] = {"error": error.what}
     if error.hint:
         content["hint"] = error.hint
@@ -41,7 +41,7 @@ def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOu
 
 
 def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
-    """What a call is answered with that was made before with the very same arguments."""
+    """The result of a call that was made before with equal arguments."""
     remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
     return ToolOutcome(
         ToolResult(call.id, call.name, f"{remark}\n{before.content}", trust=before.trust, egress=before.egress),
@@ -50,11 +50,11 @@ def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
 
 
 def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
-    """What a call is answered with that another one of the same reply asks for with the very same arguments."""
-    told = f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is there.]"
-    return ToolOutcome(ToolResult(call.id, call.name, told, trust="ours"), error="")
+    """The result of a call that equals another one of the same reply."""
+    remark = f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is there.]"
+    return ToolOutcome(ToolResult(call.id, call.name, remark, trust="ours"), error="")
 
 
 def as_text(content: Json) -> str:
-    """What a model is told: text as it is, anything else as JSON."""
+    """Content as text: text as it is, anything else as JSON."""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Carrying out one call of a tool, in the time that there is: what comes back is as the journal will have it."""
+"""Execution of one tool call within its time limit; the outcome is as the journal stores it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from transom.llm import ToolCall, ToolResult
 from transom.telemetry import Redactor
 from transom.tools.answers import as_text
 from transom.tools.definition import Arguments, ToolDefinition, ToolOutcome, ToolReturn
-from transom.tools.within import within
 
 _OF_RUN = (RunError, StoreError, EgressError, VisibilityError, CapReached)
 _TOO_LONG = "ask for less at once, or go on without it"
@@ -36,7 +35,7 @@ _NOT_KEPT_ONCE = "it was carried out: do not make the same call again before a p
 async def carried_out(
     tool: ToolDefinition, call: ToolCall, arguments: Arguments, seconds: float | None, redact: Redactor
 ) -> ToolOutcome:
-    """What came of a call: what the model is told, the tool's note, and what it says of the call.
+    """Execute a call, and return its outcome: the result for the model, the tool's note and its mark.
 
     Raises:
         ToolRefused: why it was not carried out, or failed.
@@ -44,11 +43,11 @@ async def carried_out(
     """
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)
-    limit: asyncio.Timeout | None = None
+    seconds = _less(tool.limits.seconds, seconds)
+    limit = asyncio.timeout(seconds)
     try:
-        given = _own(arguments)
-        limit = asyncio.timeout(_less(tool.limits.seconds, seconds))
-        outcome = await within(limit, tool.run(given))
+        async with limit:
+            outcome = await tool.run(_own(arguments))
     except (ToolRefused, *_OF_RUN):
         raise
     except TransomError as error:  # its `where` may be a path of this machine
@@ -56,14 +55,13 @@ async def carried_out(
     except (Exception, asyncio.CancelledError) as error:
         if _is_cancelled(error):
             raise
-        if isinstance(error, TimeoutError) and limit and limit.expired():
-            most = _less(tool.limits.seconds, seconds) or 0
-            what = f"the tool took longer than the {round(most, 3 if most < 1 else 1):g} s that it may"
+        if isinstance(error, TimeoutError) and seconds is not None and limit.expired():
+            what = f"the tool took longer than the {round(seconds, 3 if seconds < 1 else 1):g} s that it may"
             raise ToolTimeoutError(what, hint=_TOO_LONG_ONCE if tool.effect == "once" else _TOO_LONG) from error
         raise ToolExecutionError(f"the tool failed: {_named(error, redact)}", hint=_GO_ON) from error
     try:
         return _came(tool, call, outcome, redact)
-    except Exception as error:  # behind the work: whatever it is, the tool has not failed
+    except Exception as error:  # after the handler returned: the tool itself has not failed
         what = f"the tool came to its end, and its result cannot be kept: {_named(error, redact)}"
         if tool.effect == "once":
             raise ToolInDoubtError(what, hint=_NOT_KEPT_ONCE) from error
@@ -71,7 +69,7 @@ async def carried_out(
 
 
 def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
-    """An outcome as it comes back from the journal.
+    """The outcome, as it will be read back from the journal.
 
     Raises:
         ValueError, TypeError, RecursionError: it is no JSON.
@@ -90,7 +88,7 @@ def _less(*seconds: float | None) -> float | None:
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    """Whether somebody cancelled the call; a handler may also raise the like of its own accord."""
+    """Whether the task was cancelled; a handler may also raise CancelledError by itself."""
     task = asyncio.current_task()
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
@@ -102,7 +100,7 @@ def _named(error: BaseException, redact: Redactor) -> str:
 
 
 def _own(arguments: Arguments) -> Arguments:
-    """A copy down to the last list: what a handler does to its arguments does not change what the model said."""
+    """A deep copy: a handler that changes its arguments does not change the recorded call."""
     return {name: _copy(value) for name, value in arguments.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which files a session knows, by which names, and what a path that a role or a file writes means.
+"""The files that a session knows, their names, and the resolution of paths that a role or a file writes.
 
 A role knows files by names relative to the roots, never by paths of the machine. `${NAME}`s are resolved beneath it.
 """
@@ -121,7 +121,7 @@ class Catalogue:
         return new
 
     def named_in(self, lines: Iterable[str], source: Path) -> dict[str, Path]:
-        """Files that lines of a file name and that may be read: as written -> real path. Those told before are not."""
+        """Readable files that lines of a file name: as written -> real path; without those reported before."""
         found = named_files(lines, source, self._places.near, self._places.variables)
         return {
             word: real_path(path)
@@ -152,7 +152,7 @@ class Catalogue:
         raise ToolRefused("there is no such file", hint=_LIST_AGAIN)
 
     def _meant(self, asked: str) -> list[Path]:
-        """What a path that a role writes may mean. Its `${NAME}`s are the only way to write an absolute one.
+        """The places that a path of a role may refer to. Only its `${NAME}`s can make it absolute.
 
         Raises:
             ToolRefused: an undefined variable, an absolute path, or one that leads upwards.

@@ -1,4 +1,4 @@
-"""What a tool is: name, description, parameters and handler, and what holds it within limits."""
+"""Definition of a tool: name, description, parameters, handler and limits; and the outcome of a call."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Effect = Literal["pure", "idempotent", "once", "unknown"]
 
 @dataclass(frozen=True)
 class ToolReturn:
-    """What a handler yields where it has more to say than its content.
+    """The return value of a handler that has more to return than content.
 
     Attributes:
-        content: what the model is told; other than text becomes JSON.
-        note: what the tool itself must be told again when the call is not repeated after a restart (see
+        content: the text that the model sees; any other value becomes JSON.
+        note: state of the tool, given back to it when the call comes from the journal (see
             `ToolDefinition.recall`).
         egress: of this content, where that is stricter than the tool's own.
-        mark: what is to be known of the call when the older part of its conversation is folded.
+        mark: kept when the older part of the conversation is folded.
 
     Raises:
         InputError: a mark of egress that there is not.
@@ -65,19 +65,19 @@ class ToolLimits:
 
 @dataclass(frozen=True)
 class ToolDefinition:
-    """Something that a role may call.
+    """A tool that a role may call.
 
     Attributes:
         name: unique in a conversation; letters, digits, `_` and `-`.
         description: by which a model decides when to call it.
         parameters: JSON Schema (2020-12) of an object, whose `$ref`s lead to a place in it (`#/...`).
-        handler: arguments, checked and with defaults filled in -> what the model is told. A plain function runs in a
+        handler: arguments, checked and with defaults filled in -> content. A plain function runs in a
             thread of its own. It raises `ToolRefused` for a call that it does not carry out, `ToolInDoubtError` for one
-            that it may have carried out or not; any other error is told to the model as the tool's failure. What it
+            that it may have carried out or not; any other error becomes a result that reports the failure. What it
             returns and cannot be kept (it is no JSON) is no failure: a `once` tool is in doubt from then on.
-        effect: what a repetition would do. A `once` tool is never begun twice without a person's word. One that nobody
-            declared (`unknown`) is carried out anew for each call, and never repeated by the runtime. Only equal calls
-            of a `pure` tool are answered from an earlier one.
+        effect: what a repetition would do. A `once` tool is never begun twice without a person's approval. An
+            undeclared one (`unknown`) is carried out anew for each call, and never repeated by the runtime. Only equal
+            calls of a `pure` tool are answered from an earlier one.
         limits: seconds a call, calls a conversation.
         needs_approval: whether a person must approve each call before it is carried out.
         fresh: whether an identical call may yield something else (a clock, a status), so that it is carried out again.
@@ -107,12 +107,12 @@ class ToolDefinition:
 
     @cached_property
     def spec(self) -> ToolSpec:
-        """What a model is shown of it."""
+        """The part of it that a model sees."""
         return ToolSpec(self.name, self.description, self.parameters, self.effect)
 
     @cached_property
     def check(self) -> Check:
-        """What arguments are held against; made once for all conversations.
+        """The check of arguments; made once for all conversations.
 
         Raises:
             ToolError: its parameters are no schema that can be shown or checked.
@@ -122,7 +122,7 @@ class ToolDefinition:
 
     @cached_property
     def defaults(self) -> Arguments:
-        """What arguments are where a call does not give them."""
+        """Arguments that are filled in where a call does not give them."""
         properties = self.parameters.get("properties")
         found = properties.items() if isinstance(properties, dict) and self.fills else ()
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
@@ -169,11 +169,11 @@ class ToolOutcome:
     """A result, as journaled.
 
     Attributes:
-        result: what the model is told.
+        result: what the model sees.
         note: the tool's own (see `ToolReturn`).
         error: name of the error's class where the call was not carried out or failed.
         kept: digest of the whole content in the store, where the result holds only an outline of it.
-        mark: what code says of the call.
+        mark: set by the handler's code.
     """
 
     result: ToolResult
@@ -183,16 +183,16 @@ class ToolOutcome:
     mark: Mark = UNMARKED
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {"result": self.result.to_json()}
+        data: dict[str, Json] = {"result": self.result.to_json()}
         if self.note is not None:
-            told["note"] = self.note
+            data["note"] = self.note
         if self.error:
-            told["error"] = self.error
+            data["error"] = self.error
         if self.kept:
-            told["kept"] = self.kept
+            data["kept"] = self.kept
         if self.mark:
-            told["mark"] = self.mark.to_json()
-        return told
+            data["mark"] = self.mark.to_json()
+        return data
 
 
 def outcome_from_json(data: Json) -> ToolOutcome:

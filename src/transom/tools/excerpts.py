@@ -10,7 +10,7 @@ from pathlib import Path
 from transom.formats.text_lines import TextLines
 
 LONGEST_LINE = 65_536
-"""What stands beyond so many characters of one line is not looked at."""
+"""Characters of one line that are read; the rest of it is ignored."""
 
 
 @dataclass(frozen=True)

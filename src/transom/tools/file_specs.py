@@ -1,4 +1,4 @@
-"""What a role is told of the four tools that look at files."""
+"""Specifications of the four tools that read files."""
 
 from __future__ import annotations
 

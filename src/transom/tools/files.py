@@ -46,7 +46,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Listing:
-    """What discovery found; `truncated` is true to the facts."""
+    """The result of a discovery; `truncated` says whether files were left out."""
 
     files: tuple[Listed, ...]
     total_found: int
@@ -65,7 +65,7 @@ class ViewLimits:
 
 
 def file_type(path: Path) -> str:
-    """What a file's ending suggests; `.gz` is looked through."""
+    """The type that a file's ending suggests; `.gz` is ignored."""
     return _TYPES.get(plain_name(path.name)[1], "unknown")
 
 

@@ -96,7 +96,7 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
 
 
 def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[BaseModel], dict[str, str]]:
-    """What checks the arguments, and its fields' parameters: fields have names of their own, which clash with none."""
+    """The model that checks arguments, and field name -> parameter name; field names cannot clash with pydantic's."""
     try:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
@@ -118,9 +118,9 @@ def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[B
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()
     except PydanticUserError as error:  # of a type that is none of JSON's
-        told = str(error).partition(". ")[0]
+        reason = str(error).partition(". ")[0]
         raise ToolError(
-            f"no schema can be made of its type hints: {told}", where=name, hint="use types that JSON has"
+            f"no schema can be made of its type hints: {reason}", where=name, hint="use types that JSON has"
         ) from error
     return model, names
 
@@ -131,12 +131,12 @@ def _returned(value: Any) -> Json | ToolReturn:
     try:
         found: Json = to_jsonable_python(value)
     except PydanticSerializationError:
-        return value  # type: ignore[no-any-return]  # who journals it says what is wrong with it
+        return value  # type: ignore[no-any-return]  # the toolbox reports that it is no JSON
     return found
 
 
 def _untitled(schema: Any, *, named: bool = False) -> Any:
-    """A schema without the titles that pydantic makes of names: they tell a model nothing.
+    """A schema without the titles that pydantic makes of names: they are of no use to a model.
 
     Args:
         named: whether its keys are names of the program's, one of which may be `title`.
@@ -150,7 +150,7 @@ def _untitled(schema: Any, *, named: bool = False) -> Any:
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says before its sections, and of each argument in a section `Args:`, in Google style."""
+    """The text of a docstring before its sections, and the text of each argument in `Args:`, in Google style."""
     described: list[str] = []
     about: dict[str, str] = {}
     section, last, depth = "", "", 0

@@ -18,13 +18,13 @@ from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
 from transom.tools.definition import Arguments, Effect, ToolDefinition, ToolLimits
-from transom.tools.mcp_connection import Connection, Server, Unanswered, first
+from transom.tools.mcp_connection import Connection, Refused, Server, Unanswered, first
 from transom.tools.schema import AT_THE_TOP
 
 _URLS = ("http://", "https://")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST = 64
-_ASKED_NOTHING = "nothing was asked of it; the next call of its tools starts it again"
+_NOT_SENT = "nothing was asked of it; the next call of its tools starts it again"
 _REPEATED: Mapping[Effect, str] = {
     "once": "do not make the same call again before a person has said whether it was",
     "unknown": "check before you call it again",
@@ -33,7 +33,7 @@ _REPEATED: Mapping[Effect, str] = {
 
 @dataclass(frozen=True)
 class ToolTerms:
-    """What holds for the tools of a server: for all of them, or by their names as the server has them.
+    """Terms for the tools of a server: for all of them, or by their names on the server.
 
     Attributes:
         only: those that are taken; all where None.
@@ -88,12 +88,12 @@ class ToolTerms:
 
 
 class McpServer:
-    """A server and its tools, while it is entered. What it says of them is a hint: what holds is in its terms.
+    """A server and its tools, as an async context manager. Its annotations are hints; the terms decide.
 
-    A server that dies, now or in the middle of a call, is a failed tool call that the model is told of. The next call
+    A server that dies, also in the middle of a call, makes that call fail with a result for the model. The next call
     starts it again, or connects again, once.
-    Where a call was sent and nobody knows what came of it, an equal one of a `once` tool waits for a person.
-    Arguments are the server's to check: it knows its own schemas.
+    Where a call was sent and its outcome is unknown, an equal call of a `once` tool waits for a person.
+    The server checks arguments: it knows its own schemas.
 
     Args:
         server: a command with its arguments, which is started and spoken to over stdio, or a URL.
@@ -129,7 +129,7 @@ class McpServer:
 
     @property
     def name(self) -> str:
-        """As it is called in errors."""
+        """Its name in errors."""
         return self._redact(self._server if isinstance(self._server, str) else " ".join(self._server))
 
     async def __aenter__(self) -> Self:
@@ -175,8 +175,8 @@ class McpServer:
                     return found
 
     def _tool(self, tool: Any) -> ToolDefinition:
-        told: Any = self._redact.inside(tool.input_schema)
-        schema, more = _shown(told)
+        given: Any = self._redact.inside(tool.input_schema)
+        schema, more = _shown(given)
         terms = self._terms
         effect = terms.effect_of(tool.name) or _effect(tool.annotations)
         return ToolDefinition(
@@ -197,17 +197,15 @@ class McpServer:
     def _handler(self, name: str, effect: Effect) -> Any:
         async def run(arguments: Arguments) -> Json:
             try:
-                await self._connection.open()
-            except Exception as error:
-                raise self._failed(error, _ASKED_NOTHING) from error
-            try:
                 result = await self._connection.ask(lambda client: client.call_tool(name, arguments))
             except Unanswered as lost:
                 again = _REPEATED.get(effect, "the same call may be made again")
                 hint = f"what was asked may be done or not; {again}"
                 raise ToolInDoubtError(f"the MCP server failed: {self._said(lost)}", hint=hint) from lost
             except Exception as error:
-                raise self._failed(error, "try other arguments, or go on without it") from error
+                hint = "try other arguments, or go on without it" if isinstance(error, Refused) else _NOT_SENT
+                hint = "go on without it" if self._connection.closed else hint
+                raise ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint) from error
             text = self._redact("\n".join(_text(part) for part in result.content))
             if result.is_error:
                 raise ToolExecutionError(text or "the tool failed and did not say why", hint="try other arguments")
@@ -215,12 +213,8 @@ class McpServer:
 
         return run
 
-    def _failed(self, error: Exception, hint: str) -> ToolExecutionError:
-        hint = "go on without it" if self._connection.closed else hint
-        return ToolExecutionError(f"the MCP server failed: {self._said(error)}", hint=hint)
-
     def _said(self, error: BaseException) -> str:
-        """What broke, in a line."""
+        """The error that broke it, in a line."""
         leaf = first(error)
         return self._redact(f"{type(leaf).__name__}: {leaf}").partition("\n")[0][:500].removesuffix(": ")
 
@@ -247,7 +241,7 @@ def _checked(server: object) -> Server:
 
 
 def _check_headers(server: Server, headers: Mapping[str, object]) -> None:
-    """Whether they are headers, and for a URL; a value is not told."""
+    """Check that they are headers, and for a URL; an error quotes no value."""
     if headers and not isinstance(server, str):
         raise ToolError("a command is sent no headers", where=server[0], hint="give it variables: environ={...}")
     for name, value in headers.items():
@@ -258,7 +252,7 @@ def _check_headers(server: Server, headers: Mapping[str, object]) -> None:
 
 
 def _secrets(server: Server, headers: Mapping[str, str]) -> list[str]:
-    """What the server alone is told: values of headers, without a scheme such as `Bearer` too, and of its URL."""
+    """Secrets for the server alone: values of headers, also without a scheme such as `Bearer`, and of its URL."""
     found = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
     if isinstance(server, str):
         found += [*secret_parts(server), *(value for _, value in parse_qsl(urlsplit(server).query))]
@@ -266,7 +260,7 @@ def _secrets(server: Server, headers: Mapping[str, str]) -> list[str]:
 
 
 def _names(given: bool | Collection[str] | None) -> Collection[str]:
-    """Names that somebody gave; one by itself is a text."""
+    """The names in an argument that may be one name or several."""
     if given is None or isinstance(given, bool):
         return ()
     return {given} if isinstance(given, str) else given
@@ -279,7 +273,7 @@ def _named(whole: str) -> str:
 
 
 def _effect(annotations: Any) -> Effect:
-    """What a repetition does, as far as the server says."""
+    """The effect of a tool, as far as the server declares it."""
     if annotations is not None and annotations.read_only_hint:
         return "pure"
     return "idempotent" if annotations is not None and annotations.idempotent_hint else "unknown"
@@ -291,8 +285,8 @@ def _text(part: Any) -> str:
     if hasattr(inner, "text"):
         return str(inner.text) if inner is part else f"[{inner.uri}]\n{inner.text}"
     found = (getattr(inner, name, None) for name in ("name", "uri", "mime_type", "description"))
-    told = ", ".join(str(one) for one in found if one)
-    return f"[{kind}{'' if kind == 'resource_link' else ' that is no text'}{': ' if told else ''}{told}]"
+    about = ", ".join(str(one) for one in found if one)
+    return f"[{kind}{'' if kind == 'resource_link' else ' that is no text'}{': ' if about else ''}{about}]"
 
 
 def _shown(schema: Mapping[str, Any]) -> tuple[dict[str, Json], str]:

@@ -1,4 +1,4 @@
-"""A connection to an MCP server: made within a bound, kept in a task of its own, made anew once for each call."""
+"""A connection to an MCP server, made within a time limit, kept in its own task, and made anew once for each call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transom.llm.proxies import proxy_of, transport
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Any], Awaitable[T]]
-"""What is asked of a client."""
+"""A request: it is given the client and returns its answer."""
 Server: TypeAlias = str | tuple[str, ...]
 """A URL, or a command with its arguments."""
 
@@ -21,14 +21,18 @@ _SILENCE = 300.0  # seconds between two pieces of a stream
 
 
 class Unanswered(Exception):
-    """It was sent, and nobody knows what came of it. Its cause is what broke."""
+    """The request was sent, and its outcome is not known. The cause is what broke."""
+
+
+class Refused(Exception):
+    """The server rejected the arguments: nothing was done. The cause is its answer."""
 
 
 class Connection:
-    """A connection, opened when something is asked and nobody is there.
+    """A connection to one server. A request opens it where it is not open.
 
     Args:
-        server: where it is.
+        server: the URL or the command.
         headers: of each request to a URL.
         environ: variables of a command.
         seconds: to connect in.
@@ -45,22 +49,41 @@ class Connection:
         self._opening = asyncio.Lock()
         self.closed = False
 
-    async def open(self) -> None:
-        """Connect where nobody is there, with one attempt.
+    async def ask(self, work: Work[T]) -> T:
+        """Send one request and return its answer. A broken connection is made anew by the next request.
 
         Raises:
-            ConnectionError: there is nobody, or not in time.
-            Exception: of the library.
+            Unanswered: the request was sent, and its outcome is not known.
+            Refused: the server rejected the arguments.
+            Exception: the server cannot be reached; the request was not sent.
         """
+        client, task = await self._open()
+        answer = asyncio.ensure_future(work(client))
+        try:
+            await asyncio.wait({answer, task}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                raise ConnectionError("it is gone")
+            return answer.result()
+        except Exception as error:
+            if _is_refusal(error):
+                raise Refused from error
+            if self._client is client:
+                self._client = None  # a session may be gone while its connection stands
+            raise Unanswered from error
+        finally:
+            answer.cancel()
+
+    async def _open(self) -> tuple[Any, asyncio.Task[None]]:
+        """Return the client and the task that keeps it; connect where there is none, with one attempt."""
         async with self._opening:
             if self._client is not None and self._task is not None and not self._task.done():
-                return
+                return self._client, self._task
             await self._end()
             if self.closed:
                 raise ConnectionError("it was closed")
             self._leave = asyncio.Event()
             ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            self._task = task = asyncio.create_task(self._live(ready, self._leave))
+            self._task = task = asyncio.create_task(self._keep(ready, self._leave))
             try:
                 await asyncio.wait({ready, task}, timeout=self._seconds, return_when=asyncio.FIRST_COMPLETED)
                 if not ready.done():
@@ -74,37 +97,10 @@ class Connection:
                     task.cancel()
                 await self._end()
                 raise
-
-    async def ask(self, work: Work[T]) -> T:
-        """What the server answers; it is waited for no longer than there is somebody to give it.
-
-        Raises:
-            Unanswered: it was sent, and nobody knows what came of it.
-            ConnectionError: there is nobody, or not in time; it was not sent.
-            Exception: of the library: the server refused the arguments.
-        """
-        await self.open()
-        client, task = self._client, self._task
-        if task is None:
-            raise ConnectionError("it is gone")
-        answer = asyncio.ensure_future(work(client))
-        try:
-            await asyncio.wait({answer, task}, return_when=asyncio.FIRST_COMPLETED)
-            if not answer.done():
-                raise ConnectionError("it is gone")
-            return answer.result()
-        except Exception as error:
-            if _is_refusal(error):
-                raise
-            # Over HTTP a session may be gone while the connection stands.
-            if self._client is client and (isinstance(self._server, str) or not _is_answer(error)):
-                self._client = None  # the next call connects anew
-            raise Unanswered from error
-        finally:
-            answer.cancel()
+            return self._client, task
 
     async def close(self) -> None:
-        """Say goodbye, for good; one that is being opened is ended too."""
+        """Close it for good, also while it is being opened."""
         self.closed = True
         if self._client is None and self._task is not None:
             self._task.cancel()  # and with it the opening, which holds the lock
@@ -112,7 +108,7 @@ class Connection:
             await self._end()
 
     async def _end(self) -> None:
-        """End what there is; a server that has died does not answer, and nothing is lost by that."""
+        """End the connection, if there is one. A server that has died does not answer: the wait is bounded."""
         task, self._task, self._client = self._task, None, None
         if task is None:
             return
@@ -121,10 +117,10 @@ class Connection:
         if task.cancel():
             await asyncio.wait({task}, timeout=_GOODBYE)
         elif not task.cancelled():
-            task.exception()  # raised where somebody waited for it
+            task.exception()  # retrieved, so that asyncio does not warn; it was raised to the caller
 
-    async def _live(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
-        """The connection, in a task of its own: when it breaks, the library cancels the task that opened it."""
+    async def _keep(self, ready: asyncio.Future[Any], leave: asyncio.Event) -> None:
+        """Keep the connection, in its own task: when it breaks, the library cancels the task that opened it."""
         import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  an extra
 
         if isinstance(self._server, str):
@@ -139,7 +135,7 @@ class Connection:
 
 @asynccontextmanager
 async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
-    """A connection that shows these headers. The library follows no redirect to another server with them."""
+    """Connect with these headers. The library follows no redirect to another server with them."""
     import httpx2  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
     from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
@@ -153,22 +149,14 @@ async def _over_http(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
 
 
 def first(error: BaseException | None) -> BaseException | None:
-    """What broke: the first error of a group, behind an `Unanswered` too."""
-    while isinstance(error, BaseExceptionGroup | Unanswered):
-        error = error.__cause__ if isinstance(error, Unanswered) else error.exceptions[0]
+    """Return the error that broke it: the first of a group, the cause of an `Unanswered` or `Refused`."""
+    while isinstance(error, BaseExceptionGroup | Unanswered | Refused):
+        error = error.exceptions[0] if isinstance(error, BaseExceptionGroup) else error.__cause__
     return error
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the server took the arguments for wrong: only of that it is known that nothing was done."""
+    """Whether the server rejected the arguments: of this answer alone it is known that nothing was done."""
     from mcp_types import INVALID_PARAMS  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
 
     return getattr(error, "code", None) == INVALID_PARAMS
-
-
-def _is_answer(error: Exception) -> bool:
-    """Whether the server said so, and not the library of a connection that broke."""
-    from mcp import MCPError  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-    from mcp_types import CONNECTION_CLOSED  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415  (an extra)
-
-    return isinstance(error, MCPError) and getattr(error, "code", None) != CONNECTION_CLOSED

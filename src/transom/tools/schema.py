@@ -1,4 +1,4 @@
-"""Arguments of tools held against JSON Schema (2020-12), as answers are. Nothing is fetched for it."""
+"""Checks of tool arguments against JSON Schema (2020-12). Nothing is fetched for it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def schema_text(schema: object, where: str) -> str:
 
 
 def check_of(text: str, where: str) -> Check:
-    """What holds arguments against a schema; `format` is a remark.
+    """A function that checks arguments against a schema; `format` is ignored.
 
     Args:
         text: see `schema_text`.

@@ -28,10 +28,10 @@ def command_tool(
         argv = ["/bin/sh", "-c", str(arguments["command"])]
         limits = CommandLimits(wall_seconds=seconds)
         done = await run_command(argv, root, limits=limits, readable=readable, environment=environment)
-        told: dict[str, Json] = {"exit_code": done.code, "stdout": _cut(done.stdout), "stderr": _cut(done.stderr)}
+        result: dict[str, Json] = {"exit_code": done.code, "stdout": _cut(done.stdout), "stderr": _cut(done.stderr)}
         if done.ended != "itself":
-            told["ended_by"] = f"the limit on {done.ended}"
-        return told
+            result["ended_by"] = f"the limit on {done.ended}"
+        return result
 
     schema: dict[str, Json] = {
         "type": "object",

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do something in a thread, which has the variables of the context. Whoever stops waiting leaves it alone.
+    """Do something in a thread, which has the variables of the context. A caller that stops waiting does not stop it.
 
     An executor would keep a program from ending by a call that hangs.
     """
@@ -26,7 +26,7 @@ async def in_thread(work: Callable[[], T]) -> T:
             done.set_result(context.run(work))
         except (StopIteration, GeneratorExit, SystemExit, KeyboardInterrupt) as error:  # would end a loop or a program
             done.set_exception(RuntimeError(f"{type(error).__name__} {error}".strip()))
-        except BaseException as error:  # noqa: BLE001  it is raised where somebody waits for it
+        except BaseException as error:  # noqa: BLE001  the caller receives it
             done.set_exception(error)
 
     threading.Thread(target=thread, name="transom-tool", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The box that holds tools: whatever a call is like, the model gets a result that it can go on from."""
+"""The tools of a conversation: every call, a wrong one too, gets a result that the model can go on from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Toolbox:
 
     Args:
         tools: names are unique.
-        max_turns: how many replies may ask for tools; one more is told that they are used up.
+        max_turns: how many replies may call tools; calls of a further reply are refused.
         redact: takes secrets out of results, before the model or a journal sees them.
 
     Raises:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, EXAMPLES, POINTS, REPORT, SECTION1, SECTION2
 from transom.checklist.build.checker import atoms_source
-from transom.checklist.build.mutation import Mutation, RealFile, Setting, mutate
+from transom.checklist.build.mutation import Mutation, mutate
+from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.reading import read_logic
 from transom.checklist.spec.document import assemble, parse_spec
 from transom.sandbox import Sandbox
@@ -30,8 +31,9 @@ async def tested(checker: str = CHECKER, examples: str = EXAMPLES) -> Mutation:
     sections = {"1": SECTION1, "2": PATTERNED, "3": WAIVER, "4": f"## 4. Guide\n\n{POINTS}{examples}"}
     spec = parse_spec(assemble("POWER", "Report the power of each block.", sections))
     logic = read_logic(f"<checker>\n```yaml\n{checker}```\n</checker>")
-    setting = Setting(Sandbox(), (RealFile("power.rpt", REPORT),), tests=True)
-    return await mutate(atoms_source(ATOM_A, logic), logic.config("POWER", spec.description), spec, setting)
+    config = logic.config("POWER", spec.description)
+    async with Prober(atoms_source(ATOM_A, logic), Sandbox()) as prober:
+        return await mutate(prober, config, spec, [RealFile("power.rpt", REPORT)], tests=True)
 
 
 async def test_all_six_are_run_and_say_what_they_expect() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.lessons import RECALL, learn, named_in
-from transom.checklist.build.state import BuildState, Granted, Tried
+from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget
 from transom.checklist.results import BuildResult
 from transom.gates import Finding
-from transom.learning import InsightCategory, Outcome, Playbook, Source
+from transom.learning import InsightCategory, Playbook, Source
 from transom.runs import Run
 
 SCHEMA = Finding("schema", "atom_a", 3, "value is float, not str")
@@ -27,7 +27,9 @@ def built(folder: Path, *because: tuple[str, Finding], left: tuple[Finding, ...]
     """The end of a build in which these repairs were made, each because of one finding."""
     inputs = BuildInputs("POWER", "the power of each block", None, "", (), ())
     result = BuildResult(status="human_required" if left else "done", item_id="POWER", run_id="r1")
-    state = BuildState(inputs, Granted(3), tried=tuple(Tried(role, (one,)) for role, one in because), result=result)
+    state = BuildState(
+        inputs, RepairBudget(3), tried=tuple(RepairAttempt(role, (one,)) for role, one in because), result=result
+    )
     return replace(state, unread=left)
 
 
@@ -97,8 +99,8 @@ def test_a_value_that_no_role_may_see_is_not_learned(book: Playbook, tmp_path: P
 @pytest.mark.parametrize("good", [True, False])
 def test_a_persons_word_counts_once_for_what_the_build_named(book: Playbook, tmp_path: Path, good: bool) -> None:
     replied(tmp_path, "build/parser", "[str-00001]")
-    outcome = Outcome(good, "r2", "confirmed abc" if good else "overturned abc", source=Source(by="Ann Lee"))
-    first, again = (book.record(outcome, named_in(tmp_path)) for _ in range(2))
+    source = Source("r2", "confirmed abc" if good else "overturned abc", by="Ann Lee")
+    first, again = (book.record(named_in(tmp_path), good, source) for _ in range(2))
     assert (first, again) == (["str-00001"], [])
     assert counts(book)["str-00001"] == ((1, 0) if good else (0, 1))
     assert counts(book)["str-00002"] == (0, 0), "it was shown and not named"

@@ -11,8 +11,8 @@ from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.artifacts import split
 from transom.checklist.build.checker import atoms_source
 from transom.checklist.build.logic_gates import check_hard_coding, check_kinds, check_likeness, item_values
+from transom.checklist.build.prober import Prober
 from transom.checklist.build.reading import LogicReply, read_logic
-from transom.checklist.build.trial_gates import Prober
 from transom.checklist.item import Item, parse_item
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.gates import Finding
@@ -45,7 +45,7 @@ def whole(before: str = "", after: str = "") -> str:
 
 
 async def likeness(code: str) -> list[Finding]:
-    async with Prober(code, split(code), Sandbox()) as prober:
+    async with Prober(code, Sandbox()) as prober:
         return await check_likeness(prober, split(code))
 
 
@@ -58,7 +58,7 @@ async def test_a_text_of_the_item_is_compared_like_any_other() -> None:
     spelled = '    subject = "" if subject == "".join(["al", "u 1.25"]) else subject\n'
     hidden = whole('    if "|" in wanted:\n', f'{spelled}    if "|" in wanted:\n')
     assert await likeness(hidden) == []
-    async with Prober(hidden, split(hidden), Sandbox()) as prober:
+    async with Prober(hidden, Sandbox()) as prober:
         (finding,) = await check_likeness(prober, split(hidden), ("alu 1.25", "cpu"))
     assert (finding.artifact, "this item's own" in finding.message, "alu" in finding.message) == ("atom_b", True, False)
 
@@ -90,7 +90,7 @@ async def test_what_answers_otherwise_is_named(before: str, after: str, artifact
 
 
 async def kinds(code: str, item: Item | None) -> list[Finding]:
-    async with Prober(code, split(code), Sandbox()) as prober:
+    async with Prober(code, Sandbox()) as prober:
         return await check_kinds(prober, split(code), config(), item)
 
 

@@ -12,7 +12,7 @@ from tests.checklist.build.made import made
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.build.checker import atoms_source, checker_yaml
 from transom.checklist.build.excerpt import LONGEST, excerpt, is_long
-from transom.checklist.build.gates import Held, Trial, hold
+from transom.checklist.build.gates import GateReport, Trial, run_gates
 from transom.checklist.build.reading import read_logic
 from transom.checklist.item import parse_item
 from transom.checklist.spec.document import parse_spec
@@ -48,9 +48,9 @@ async def test_a_log_that_must_end_well_is_tried_with_its_end(tmp_path: Path) ->
     item = tmp_path / "SYN-1.yaml"
     item.write_text("description: No latches inferred during synthesis.\ninput_files: [synth.log]\n")
     checker = made(item, tmp_path)
-    held = await hold(checker.code, checker.yaml, checker.spec, checker.trial)
-    assert held.passed, held.findings
-    assert held.mutation is not None and held.mutation.killed == held.mutation.applicable > 2
+    report = await run_gates(checker.code, checker.yaml, checker.spec, checker.trial)
+    assert report.passed, report.findings
+    assert report.mutation is not None and report.mutation.killed == report.mutation.applicable > 2
 
 
 TOTAL = """    if len(results) != int(text.rsplit("blocks: ", 1)[-1] or 0):
@@ -58,12 +58,12 @@ TOTAL = """    if len(results) != int(text.rsplit("blocks: ", 1)[-1] or 0):
 """
 
 
-async def _held(file: Path, code: str) -> Held:
+async def _held(file: Path, code: str) -> GateReport:
     logic = read_logic(f"<checker>\n```yaml\n{CHECKER}```\n</checker>")
     config = logic.config("POWER", "Report the power.")
     item = parse_item(f"description: Report the power.\ninput_files: [{file.name}]\n", file.with_name("item.yaml"))
     trial = Trial(Sandbox(), (file,), (), (file.parent,), item)
-    return await hold(atoms_source(code, logic), checker_yaml(config), parse_spec(spec_text()), trial)
+    return await run_gates(atoms_source(code, logic), checker_yaml(config), parse_spec(spec_text()), trial)
 
 
 @pytest.mark.slow
@@ -71,9 +71,9 @@ async def test_what_only_the_whole_shows_is_not_refused_and_is_said(tmp_path: Pa
     rows = "".join(f"block b{number} power 0.{number}\n" for number in range(60_000))
     (tmp_path / "power.rpt").write_text(f"power report\n{rows}blocks: 60000")
     code = ATOM_A.replace(LOCKED_LAYER, TOTAL + LOCKED_LAYER)
-    held = await _held(tmp_path / "power.rpt", code)
-    assert held.passed, held.findings
-    said = [one.message for row in held.rows for one in row.findings]
+    report = await _held(tmp_path / "power.rpt", code)
+    assert report.passed, report.findings
+    said = [one.message for row in report.rows for one in row.findings]
     assert any("power.rpt cannot be tried" in one and "counts others" in one for one in said), said
     (tmp_path / "power.rpt").write_text(f"power report\n{rows}blocks: 59999")
     wrong = await _held(tmp_path / "power.rpt", code)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, spec_text
 from transom.checklist.build.checker import atoms_source
-from transom.checklist.build.mutation import Mutation, RealFile, Setting, mutate
+from transom.checklist.build.mutation import Mutation, mutate
+from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.reading import read_logic
 from transom.checklist.spec.document import parse_spec
 from transom.sandbox import Sandbox
@@ -22,9 +23,10 @@ GOOD = """- item: "2.1"
 async def tried(code: str = ATOM_A, examples: str = GOOD, report: str = REPORT, points: str = POINTS) -> Mutation:
     logic = read_logic(f"<checker>\n```yaml\n{CHECKER}```\n</checker>")
     points = f"{points}\n#### Examples\n\n```yaml\n{examples}```\n" if examples else points
-    setting = Setting(Sandbox(), (RealFile("power.rpt", report),))
     config = logic.config("POWER", "Report the power of each block.")
-    return await mutate(atoms_source(code, logic), config, parse_spec(spec_text(points=points)), setting)
+    spec = parse_spec(spec_text(points=points))
+    async with Prober(atoms_source(code, logic), Sandbox()) as prober:
+        return await mutate(prober, config, spec, [RealFile("power.rpt", report)])
 
 
 async def test_a_right_atom_follows_everything_and_the_score_says_of_what_kinds() -> None:
@@ -50,6 +52,16 @@ async def test_an_example_that_contradicts_the_item_is_the_specs_fault() -> None
     found = await tried(examples=GOOD.replace("outcome: holds", "outcome: fails"))
     assert found.examples == ()
     assert "the item holds, and the ItemSpec says that it fails" in found.spec[0]
+
+
+async def test_an_example_is_not_held_against_the_atom_where_the_lines_around_its_place_decide() -> None:
+    aware = ATOM_A.replace("match[2]}", "match[2] if 'Error' not in text.split('\\n')[number] else ''}")
+    refused = "power report\nblock alu power 1.25\nError: no library\n"
+    found = await tried(aware, report=refused)
+    assert found.examples == ()
+    assert any("in place of power.rpt:2, cannot be tried: the lines around it" in remark for remark in found.untried)
+    blind = await tried(ATOM_A.replace("match[2]}", "match[2] if 'cpu' not in text or number == 1 else ''}"))
+    assert "fails, and the ItemSpec says that it holds" in blind.examples[0]
 
 
 async def test_what_no_line_of_the_file_says_is_noticed() -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
 from transom.checklist.build.writing import Writers
 from transom.checklist.roles import make_role
 from transom.checklist.spec.views import load_prompt
@@ -18,9 +17,10 @@ from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools.constrained import FileLimits
+from transom.tools.file_specs import FILE_TOOLS
 
 PLAIN = make_role("checklist.parser")
-ROLE = Role(PLAIN.name, PLAIN.prompt, PLAIN.sees, PARSER_TOOLS)
+ROLE = Role(PLAIN.name, PLAIN.prompt, PLAIN.sees, FILE_TOOLS)
 
 
 async def converse(tmp_path: Path, provider: ScriptedProvider) -> Answer[str]:
@@ -28,7 +28,9 @@ async def converse(tmp_path: Path, provider: ScriptedProvider) -> Answer[str]:
     got: list[Answer[str]] = []
 
     async def stage(at: Stage) -> str:
-        box = parser_tools([root / "sta.log"], [root], {"LOG_ROOT": root}, FileLimits(total_bytes=200), max_turns=3)
+        inputs = BuildInputs("X-01", "Check it.", None, "", (root / "sta.log",), (root,), {"LOG_ROOT": root})
+        settings = BuildSettings(tools=FileLimits(total_bytes=200), max_turns=3)
+        box = Writers(run, settings).tools_for(inputs)
         got.append(await call(at, ROLE, [Block("section_1", "What to extract.")], str, tools=box))
         return got[0].value
 
@@ -59,7 +61,7 @@ async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
     told = [json.loads(result.content) for _, result in answer.calls]
     assert told[1]["content"] == "old text, see top.v\n"
     assert told[2]["content"] == "module top;\n", "discovered by what is in the journal alone"
-    assert provider.requests[0].tools == PARSER_TOOLS
+    assert provider.requests[0].tools == FILE_TOOLS
 
 
 class Keyed(ScriptedProvider):
@@ -83,4 +85,4 @@ async def test_a_key_that_only_the_provider_knows_is_not_shown(tmp_path: Path) -
 
 def test_the_prompt_names_every_tool() -> None:
     prompt = load_prompt("parser_tools")
-    assert all(f"`{tool.name}`" in prompt for tool in PARSER_TOOLS)
+    assert all(f"`{tool.name}`" in prompt for tool in FILE_TOOLS)

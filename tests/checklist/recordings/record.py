@@ -21,7 +21,7 @@ from transom.checklist.run import Verdict
 from transom.cli import session
 from transom.cli.answers import Answer
 from transom.cli.checking import answer_of
-from transom.cli.told import Options
+from transom.cli.options import Options
 from transom.errors import InputError, ProviderError, TransomError
 from transom.llm import Chain, Reply, Request, ScriptedProvider, Text, render
 from transom.store import SqliteStore

@@ -74,7 +74,7 @@ def test_lines_that_are_passed_over_change_nothing(place: tuple[Domain, str, str
     assert told[0] == told[1]
 
 
-def test_a_long_log_is_passed_over_where_it_holds_nothing() -> None:
+def test_a_long_log_is_passed_over_where_it_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     (domain,) = (one for one in shipped().domains if one.domain == "log_messages")
     made = reader(domain, "tool_log", "run.log", every=False)
     seen: list[int] = []
@@ -85,7 +85,7 @@ def test_a_long_log_is_passed_over_where_it_holds_nothing() -> None:
         seen.append(number)
         return line(number, text)
 
-    reading.line = noted  # type: ignore[method-assign]
+    monkeypatch.setattr(reading, "line", noted)
     quiet = "   0.10    0.25 ^ _1234_/Y (nand2)\n" * 500
     entries = read(made, f"OpenSTA 2.6.0\n{quiet}Error: one\n{quiet}")
     assert [(one["line_number"], re.sub(r"\W", "", one["value"])) for one in entries if isinstance(one, dict)][:1]

@@ -465,9 +465,9 @@ def test_capability_types(text: str, kind: int | None) -> None:
 
 
 def test_words_for_modes_and_quantifiers() -> None:
-    assert words.mode("forbidden (no latch)") == "forbid"
-    assert words.quantifier("each") == "each"
-    assert words.quantifier("exists") == "exists"
-    assert words.quantifier("per_file") == "per_file"
-    assert words.quantifier("either exists or each") is None
-    assert words.validation("Pattern match") == "pattern"
+    assert words.choice("forbidden (no latch)", words.MODES) == "forbid"
+    assert words.choice("each", words.QUANTIFIERS) == "each"
+    assert words.choice("exists", words.QUANTIFIERS) == "exists"
+    assert words.choice("per_file", words.QUANTIFIERS) == "per_file"
+    assert words.choice("either exists or each", words.QUANTIFIERS) is None
+    assert words.choice("Pattern match", words.VALIDATIONS) == "pattern"

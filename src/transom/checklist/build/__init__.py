@@ -1,1 +1,1 @@
-"""From an ItemSpec to a checker folder: look, write, hold to the gates."""
+"""From an ItemSpec to a checker folder: look at files, write, try by the gates."""

@@ -61,6 +61,17 @@ class Parts:
         blank = [_PRELUDE, *[""] * (self.first - 2)] if self.first > 1 else []
         return "\n".join([*blank, *lines])
 
+    @cached_property
+    def trees(self) -> tuple[ast.Module, ...]:
+        """What can be read of the code: the whole, else the parts that parse."""
+        whole = tree_of(self.whole)
+        return (whole,) if whole else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of these trees."""
+        return tuple(node for tree in self.trees for node in ast.walk(tree))
+
     def artifact(self, line: int | None) -> str:
         """Which atom a line belongs to; A where there is no line."""
         if line is None or line < self.first:
@@ -94,10 +105,9 @@ def split(code: str) -> Parts:
 
 
 @lru_cache(maxsize=64)  # each gate asks again about the same parts
-def parses(code: str) -> bool:
-    """Whether it is Python at all."""
+def tree_of(code: str) -> ast.Module | None:
+    """The syntax tree, which nobody changes; None where it is no Python."""
     try:
-        ast.parse(code)
+        return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return None

@@ -26,14 +26,15 @@ from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE
 from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, stub_files
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.lessons import RECALL, learn
-from transom.checklist.build.sight import Sight, look
-from transom.checklist.build.state import BuildState, Granted, Tried, told
-from transom.checklist.build.trying import Bench
+from transom.checklist.build.overview import FileOverview, survey_files
+from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget, finding_text
+from transom.checklist.build.trial_run import TrialRun
 from transom.checklist.build.writing import Writers, inputs_of
+from transom.checklist.copies import adopt, export, retract, source_of
 from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
-from transom.runs import A_PERSON, Artifact, Run, Stage, Table, adopt, export, model_file, retract, source_of, walk
+from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
 from transom.runs.walk import hand_over
 from transom.sandbox import Sandbox
 
@@ -75,7 +76,7 @@ async def build_checker(
     """
     if folder:
         _adopt_edits(run, folder)
-    start = BuildState(inputs, granted(run, settings.max_iterations))
+    start = BuildState(inputs, repair_budget(run, settings.max_iterations))
     state = await walk(run, build_table(run, sandbox, settings, folder), start)
     assert state.result is not None
     if settings.playbook:
@@ -85,7 +86,7 @@ async def build_checker(
 
 def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None) -> Table[BuildState]:
     """The flow as a table; every node declared, every route pure."""
-    nodes = _Nodes(run, Writers(run, settings), Bench(run, sandbox, tests=settings.tests), settings, folder)
+    nodes = _Nodes(run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder)
     return Table(
         name="build",
         start="load_spec",
@@ -103,15 +104,15 @@ def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Pat
         },
         routes=routes.ROUTES,
         # A repair takes at most three steps (repair, logic, validate) beside the first walk through.
-        most_steps=8 + 3 * granted(run, settings.max_iterations).repairs,
+        most_steps=8 + 3 * repair_budget(run, settings.max_iterations).repairs,
     )
 
 
-def granted(run: Run, max_iterations: int) -> Granted:
+def repair_budget(run: Run, max_iterations: int) -> RepairBudget:
     """How many repairs a run may make: the setting's, and more from where a person said to go on."""
     more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.state.helps)
     words = tuple((help_.after, help_.guidance) for help_ in run.state.helps)
-    return Granted(max([max_iterations, *more]), words)
+    return RepairBudget(max([max_iterations, *more]), words)
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class _Nodes:
 
     run: Run
     writers: Writers
-    bench: Bench
+    bench: TrialRun
     settings: BuildSettings
     folder: Path | None
 
@@ -133,24 +134,26 @@ class _Nodes:
         """Discovery and the views of files. It is kept with the run, so that new logs never rebuild a checker."""
         inputs, limits = state.inputs, self.settings.limits
 
-        async def step(stage: Stage, section_4_1: str, *_: object) -> Sight:
+        async def step(stage: Stage, section_4_1: str, *_: object) -> FileOverview:
             # The item's text and the limits are inputs all the same: they decide on which files, and on how much.
-            sight = await asyncio.to_thread(look, section_4_1, inputs.files, inputs.roots, limits)
-            stage.memoise = bool(sight.files) and not sight.broken
-            return sight
+            overview = await asyncio.to_thread(survey_files, section_4_1, inputs.files, inputs.roots, limits)
+            stage.memoise = bool(overview.files) and not overview.broken
+            return overview
 
         assert state.sections is not None
         declared = [state.sections["4.1"], inputs.item_text or "", asdict(limits)]
-        sight = await self.run.stage("build/discover", step, *declared, out=model_file("discovered.json", Sight))
-        return replace(state, sight=sight, result=_unseen(self.run, sight.value, inputs))
+        overview = await self.run.stage(
+            "build/discover", step, *declared, out=model_file("discovered.json", FileOverview)
+        )
+        return replace(state, overview=overview, result=_unseen(self.run, overview.value, inputs))
 
     async def parser(self, state: BuildState) -> BuildState:
         try:
             atom_a, unread = await _read(self.writers.parser(state), ATOM_A)
         except NeedsModel:
             # Nothing rests on what was seen yet, and other logs may be understood: look anew the next time.
-            assert state.sight is not None
-            state.sight.path.unlink(missing_ok=True)
+            assert state.overview is not None
+            state.overview.path.unlink(missing_ok=True)
             raise
         return replace(state, atom_a=atom_a, unread=unread)
 
@@ -232,10 +235,12 @@ class _Nodes:
         """What a repair wrote, what could not be read of it, and why nobody could make it."""
         count = len(state.findings)
         more = f" and {count - 1} more" if count > 1 else ""
-        why = f"{told(state.findings[0])}{more}"
+        why = f"{finding_text(state.findings[0])}{more}"
         number = state.iteration + 1
-        self.run.progress(f"{role} {number} of {state.granted.repairs}, because of {why}")
-        self.run.files.put_iteration(number, error_row(number, Tried(role, state.findings)).model_dump(mode="json"))
+        self.run.progress(f"{role} {number} of {state.budget.repairs}, because of {why}")
+        self.run.files.put_iteration(
+            number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
+        )
         try:
             value, unread = await _read(write(state), artifact)
         except NeedsModel:
@@ -263,7 +268,7 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     """The state after a repair; one that nobody could make is none."""
     if stuck:
         return replace(state, stuck=stuck)
-    return replace(state, tried=(*state.tried, Tried(role, state.findings)), unread=unread)
+    return replace(state, tried=(*state.tried, RepairAttempt(role, state.findings)), unread=unread)
 
 
 def _lies_edited(tried: Artifact[Any], copy: Path) -> bool:
@@ -279,15 +284,15 @@ def _adopt_edits(run: Run, target: Path) -> None:
             run.progress(f"{name} was changed by hand; the change counts")
 
 
-def _unseen(run: Run, sight: Sight, inputs: BuildInputs) -> BuildResult | None:
+def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResult | None:
     """The answer where there is nothing to look at, or something that cannot be read."""
-    if not sight.files:
+    if not overview.files:
         folders = ", ".join(str(root) for root in inputs.roots) or "any root"
         wanted = f"no log or report was found under {folders}; name a folder that has some with --root or --var"
         return BuildResult(status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id)
-    if sight.broken:
+    if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a check.
-        findings = [Finding("inputs", name, None, why) for name, why in sight.broken.items()]
+        findings = [Finding("inputs", name, None, why) for name, why in overview.broken.items()]
         row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
         return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
-from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, parses, split
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
 from transom.checklist.build.logic_gates import (
     check_hard_coding,
     check_kinds,
@@ -18,7 +19,8 @@ from transom.checklist.build.logic_gates import (
     check_vector,
     item_values,
 )
-from transom.checklist.build.mutation import Mutation, RealFile, Setting, mutate
+from transom.checklist.build.mutation import Mutation, mutate
+from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
     check_contract_names,
     check_forbidden,
@@ -28,7 +30,7 @@ from transom.checklist.build.static_gates import (
     check_yaml,
     emitted,
 )
-from transom.checklist.build.trial_gates import Prober, Sample, check_schema, check_sources, take_samples
+from transom.checklist.build.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
 from transom.checklist.results import SPEC, Combination, FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
@@ -79,7 +81,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Held:
+class GateReport:
     """What the gates say.
 
     Attributes:
@@ -101,7 +103,7 @@ class Held:
         return all(row.passed for row in self.rows)
 
 
-async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
+async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
 
     Args:
@@ -111,54 +113,59 @@ async def hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
         trial: where the code is run, and on which real files.
     """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
-        held = await _hold(code, yaml, spec, trial)
-        for row in held.rows:
+        report = await _run_gates(code, yaml, spec, trial)
+        for row in report.rows:
             span.event(row.gate, **{keys.FINDINGS: len(row.findings)})
-        span.set(keys.FINDINGS, sum(len(row.findings) for row in held.rows))
-        return held
+        span.set(keys.FINDINGS, sum(len(row.findings) for row in report.rows))
+        return report
 
 
-async def hold_parser(code: str, trial: Trial) -> tuple[Finding, ...]:
+async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
     """What is wrong with atom A as far as that shows without the logic that belongs to it."""
     atoms = split(code)
     rows = _static_rows(atoms)
-    if parses(atoms.a):
-        # Whether an empty file is a clean one, only the logic says.
-        rows += (await _parser_rows(atoms.a, atoms, trial, may_be_silent=True))[0]
-    findings = (row.finding() for held in rows for row in held.findings)
+    if tree_of(atoms.a):
+        async with Prober(atoms.a, trial.sandbox) as prober:
+            # Whether an empty file is a clean one, only the logic says.
+            rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
+    findings = (row.finding() for report in rows for row in report.findings)
     return tuple(finding for finding in findings if finding.artifact == ATOM_A)
 
 
-async def _hold(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> Held:
+async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     atoms = split(code)
     config, file, unread = _config(yaml)
     rows = _static_rows(atoms)
-    whole = parses(code)
     entries: list[Entry] = []
     parsed: list[GateRow] = []
-    samples: list[Sample] = []
-    if whole or parses(atoms.a):
-        # Where all items forbid, a clean file is one in which nothing is found.
-        silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
-        parsed, entries, samples = await _parser_rows(code if whole else atoms.a, atoms, trial, may_be_silent=silent)
-    own = item_values(config, trial.item, entries) if config else {}
-    if whole or parses(atoms.logic):
-        rows += await _logic_rows(code if whole else atoms.logic, atoms, trial, config, tuple(own))
-    rows += parsed
-    if config and file:
-        rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
-        rows.append(_row("yaml", check_yaml(config, file, atoms, emitted(entries))))
-        rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
-    else:
-        rows.append(_row("yaml", unread))
-    if config is None or not whole or not all(row.passed for row in rows):
-        return Held(tuple(rows))
-    real = tuple(RealFile(sample.name, sample.text) for sample in samples[:MOST_FILES])
-    mutation = await mutate(atoms.whole, config, spec, Setting(trial.sandbox, real, trial.tests))
+    files: list[RealFile] = []
+    async with AsyncExitStack() as stack:
+
+        async def start(part: str) -> Prober:
+            return await stack.enter_async_context(Prober(part, trial.sandbox))
+
+        whole = await start(code) if tree_of(code) else None
+        if whole or tree_of(atoms.a):
+            # Where all items forbid, a clean file is one in which nothing is found.
+            silent = config is not None and all(item.mode == "forbid" or item.count for item in config.items)
+            parsed, entries, files = await _parser_rows(whole or await start(atoms.a), trial, may_be_silent=silent)
+        own = item_values(config, trial.item, entries) if config else {}
+        if whole or tree_of(atoms.logic):
+            rows += await _logic_rows(whole or await start(atoms.logic), atoms, config, trial.item, tuple(own))
+        rows += parsed
+        if config and file:
+            rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
+            rows.append(_row("yaml", check_yaml(config, file, atoms, emitted(entries))))
+            rows.append(_row("agreement", check_agreement(config, yaml, spec.check)))
+        else:
+            rows.append(_row("yaml", unread))
+        if config is None or whole is None or not all(row.passed for row in rows):
+            return GateReport(tuple(rows))
+        mutation = await mutate(whole, config, spec, files[:MOST_FILES], tests=trial.tests)
     more = _mutation_rows(atoms, mutation)
     if trial.tests:
         more.append(_row("tests", [_disagreement(one) for one in mutation.tests if one.result]))
-    return Held((*rows, *more), mutation.row, mutation.tests)
+    return GateReport((*rows, *more), mutation.row, mutation.tests)
 
 
 def _disagreement(test: Combination) -> Finding:
@@ -172,13 +179,12 @@ def _disagreement(test: Combination) -> Finding:
 
 
 async def _logic_rows(
-    source: str, atoms: Parts, trial: Trial, config: CheckerConfig | None, own: tuple[str, ...]
+    prober: Prober, atoms: Parts, config: CheckerConfig | None, item: Item | None, own: tuple[str, ...]
 ) -> list[GateRow]:
-    async with Prober(source, atoms, trial.sandbox) as prober:
-        rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
-        rows.append(_row("likeness", await check_likeness(prober, atoms, own)))
-        if config:
-            rows.append(_row("kinds", await check_kinds(prober, atoms, config, trial.item)))
+    rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
+    rows.append(_row("likeness", await check_likeness(prober, atoms, own)))
+    if config:
+        rows.append(_row("kinds", await check_kinds(prober, atoms, config, item)))
     return rows
 
 
@@ -192,17 +198,15 @@ def _static_rows(atoms: Parts) -> list[GateRow]:
 
 
 async def _parser_rows(
-    source: str, atoms: Parts, trial: Trial, *, may_be_silent: bool
-) -> tuple[list[GateRow], list[Entry], list[Sample]]:
+    prober: Prober, trial: Trial, *, may_be_silent: bool
+) -> tuple[list[GateRow], list[Entry], list[RealFile]]:
     """The gates of atom A, what it sees, and the files that it was tried on."""
-    async with Prober(source, atoms, trial.sandbox) as prober:
-        sources, unfit = await check_sources(prober)
-        paths = trial.paths(sources)
-        samples, findings = await take_samples(prober, paths)
-        entries: list[Entry] = []
-        if not findings:
-            entries, findings = await check_schema(prober, samples, may_be_silent=may_be_silent)
-    return [_row("sources", unfit), _row("schema", findings)], entries, samples
+    sources, unfit = await check_sources(prober)
+    files, findings = await take_files(prober, trial.paths(sources))
+    entries: list[Entry] = []
+    if not findings:
+        entries, findings = await check_schema(prober, files, may_be_silent=may_be_silent)
+    return [_row("sources", unfit), _row("schema", findings)], entries, files
 
 
 def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:

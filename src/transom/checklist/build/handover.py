@@ -8,7 +8,7 @@ from transom.canonical import pretty_json
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, route
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
-from transom.checklist.build.state import BuildState, Tried, told
+from transom.checklist.build.state import BuildState, RepairAttempt, finding_text
 from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.gates import Finding
@@ -53,7 +53,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
     )
 
 
-def error_row(number: int, tried: Tried) -> ErrorRow:
+def error_row(number: int, tried: RepairAttempt) -> ErrorRow:
     """The `number`-th repair, and why it was made."""
     return ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
 
@@ -80,7 +80,7 @@ def _record(state: BuildState) -> BuildRecord:
 
 def _summary(state: BuildState) -> str:
     count = len(state.findings)
-    first = told(state.findings[0]) if state.findings else "nothing was found"
+    first = finding_text(state.findings[0]) if state.findings else "nothing was found"
     more = f" and {count - 1} more" if count > 1 else ""
     tried = f"{state.iteration} repair{'' if state.iteration == 1 else 's'} did not help" if state.iteration else ""
     return "; ".join(part for part in (tried, state.stuck, f"{first}{more}") if part)

@@ -10,8 +10,8 @@ from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import AnyOf, CheckerConfig, Entry
-from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, parses
-from transom.checklist.build.trial_gates import Probe, Prober
+from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, tree_of
+from transom.checklist.build.prober import Check, Prober
 from transom.checklist.item import Item
 from transom.checklist.patterns import parts
 from transom.checklist.standard_atoms import check_existence, validate_logic
@@ -71,7 +71,7 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
     return found + await prober.findings(_counted(lists), "likeness", ATOM_C)
 
 
-def _compared(questions: Sequence[tuple[str, str]]) -> Probe:
+def _compared(questions: Sequence[tuple[str, str]]) -> Check:
     async def problems(worker: Worker) -> list[str]:
         found: dict[str, str] = {}
         for text, pattern in questions:
@@ -92,7 +92,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Probe:
     return problems
 
 
-def _counted(lists: Sequence[Sequence[Json]]) -> Probe:
+def _counted(lists: Sequence[Sequence[Json]]) -> Check:
     async def problems(worker: Worker) -> list[str]:
         for items in lists:
             wanted = check_existence(items)  # type: ignore[arg-type]  # entries of any shape
@@ -158,10 +158,11 @@ def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
     Args:
         values: a value, and what it is in the item (`a pattern`, `a file name`).
     """
-    if is_shipped(atoms) or not parses(atoms.logic):
+    tree = None if is_shipped(atoms) else tree_of(atoms.logic)
+    if tree is None:
         return []
     findings: list[Finding] = []
-    for line, literal in literals(ast.parse(atoms.logic)):
+    for line, literal in literals(tree):
         if literal.strip().casefold() in CONTRACT or atoms.artifact(line) == ATOM_A:
             continue
         what = next((what for value, what in values.items() if _holds(literal, value)), None)

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from transom.checklist.atoms import CheckerConfig, Shape
-from transom.checklist.build.artifacts import parses
+from transom.checklist.build.artifacts import tree_of
 from transom.checklist.results import AnswerRow
 from transom.errors import InputError, ReplyError
 from transom.formats.tags import read_fences, read_tag
@@ -110,14 +110,14 @@ def _code(text: str, names: Sequence[str], others: Sequence[str], tag: str) -> s
         if not re.search(rf"^\s*def\s+{name}\b", code, re.MULTILINE):
             raise ReplyError(f"the code defines no function {name}", where=tag)
     # Broken code is not an unreadable reply: the syntax gate names the line.
-    return _without(code, others) if parses(code) else code
+    return _without(code, others)
 
 
 def _fenced(text: str) -> str:
     """The Python fences, joined; a fence that names no language counts where the whole still parses."""
     named = [fence.text.strip("\n") for fence in read_fences(text, "python")]
     every = [fence.text.strip("\n") for fence in read_fences(text, "python", "")]
-    chosen = every if not named or parses("\n\n".join(every)) else named
+    chosen = every if not named or tree_of("\n\n".join(every)) else named
     return "\n\n".join(chosen) + "\n" if chosen else ""
 
 
@@ -128,15 +128,15 @@ def _bare(text: str) -> str:
     for start in starts[:_TRIES]:
         for end in range(len(lines), max(start, len(lines) - _TRIES), -1):
             code = "\n".join(lines[start:end]) + "\n"
-            if parses(code):
+            if tree_of(code):
                 return code
     return "\n".join(lines) + "\n"
 
 
 def _without(code: str, names: Sequence[str]) -> str:
-    """The code without these functions of its module level."""
-    lines = code.split("\n")
-    for node in reversed(ast.parse(code).body):
+    """The code without these functions of its module level; as it is where it does not parse."""
+    lines, tree = code.split("\n"), tree_of(code)
+    for node in reversed(tree.body) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name in names:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             del lines[first - 1 : node.end_lineno]

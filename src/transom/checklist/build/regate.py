@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transom.canonical import pretty_json
 from transom.checklist.build.checker import ATOMS_FILE, CHECKER_FILE, SPEC_FILE
-from transom.checklist.build.gates import Held, Trial, hold
+from transom.checklist.build.gates import GateReport, Trial, run_gates
 from transom.checklist.item import Item
 from transom.checklist.results import BuildRecord
 from transom.checklist.run import LoadedChecker
@@ -19,7 +19,7 @@ from transom.sandbox import Sandbox
 
 async def regate(
     checker: LoadedChecker, item: Item | None, files: Sequence[Path], roots: Sequence[Path], sandbox: Sandbox
-) -> Held:
+) -> GateReport:
     """Hold a checker to every gate again, on the files of today. Nothing is written.
 
     Args:
@@ -38,10 +38,10 @@ async def regate(
     except UnicodeDecodeError as error:
         raise InputError("is not UTF-8", where=str(path), hint="save the file as UTF-8") from error
     trial = Trial(sandbox, tuple(files), (), tuple(roots), item or checker.item)
-    return await hold(checker.atoms, checker.config_text, spec, trial)
+    return await run_gates(checker.atoms, checker.config_text, spec, trial)
 
 
-def record_of(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> bytes:
+def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> bytes:
     """`build.json` of a checker that the gates looked at as it lies there now: edited after its build, or hand-written.
 
     What the gates only doubt leaves it for a person to review.
@@ -53,9 +53,9 @@ def record_of(checker: LoadedChecker, held: Held, sandbox: Sandbox) -> bytes:
         item = checker.item.text if checker.item else ""
         record = BuildRecord.of((), item, spec, sandbox.level.value, checker.config.item_id, "person", None)
     now = {
-        "status": "done" if held.passed else "needs_review",
-        "gates": held.rows,
-        "mutation": held.mutation,
+        "status": "done" if report.passed else "needs_review",
+        "gates": report.rows,
+        "mutation": report.mutation,
         "files": {name: checker.digests[name] for name in (ATOMS_FILE, CHECKER_FILE)},
     }
     return pretty_json(record.model_copy(update=now)).encode()

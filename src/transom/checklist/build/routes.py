@@ -66,7 +66,7 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 def _repair(state: BuildState) -> str:
     wanted = route(state.findings)
-    exhausted = not wanted or state.stuck or state.iteration >= state.granted.repairs
+    exhausted = not wanted or state.stuck or state.iteration >= state.budget.repairs
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
         return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
     return "repair_a" if ATOM_A in wanted else "repair_b"

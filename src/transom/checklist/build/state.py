@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from transom.checklist.build.artifacts import ATOM_A, CHECKER
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, tree_of
 from transom.checklist.build.inputs import BuildInputs
+from transom.checklist.build.overview import FileOverview
 from transom.checklist.build.reading import LogicReply
-from transom.checklist.build.sight import Sight
 from transom.checklist.results import BuildRecord, BuildResult
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
@@ -28,7 +28,7 @@ _HINTS: Final = {
 
 
 @dataclass(frozen=True)
-class Tried:
+class RepairAttempt:
     """One repair.
 
     Attributes:
@@ -41,7 +41,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Granted:
+class RepairBudget:
     """How often the flow may repair, and what people said on the way.
 
     Attributes:
@@ -63,10 +63,10 @@ class BuildState:
 
     Attributes:
         inputs: from what.
-        granted: how often it may be repaired.
+        budget: how often it may be repaired.
         sections: the ItemSpec's sections by number, each an input of its own.
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
-        sight: the discovered files and their snippets.
+        overview: the discovered files and their snippets.
         atom_a: the parser's code; None until a reply could be read.
         logic: the checker's YAML, and own atoms B and C.
         atoms, config: `atoms.py` and `checker.yaml`, as they are tried.
@@ -80,10 +80,10 @@ class BuildState:
     """
 
     inputs: BuildInputs
-    granted: Granted
+    budget: RepairBudget
     sections: Mapping[str, Artifact[str] | str] | None = None
     hints: Artifact[str] | None = None
-    sight: Artifact[Sight] | None = None
+    overview: Artifact[FileOverview] | None = None
     atom_a: Artifact[str] | None = None
     logic: Artifact[LogicReply] | None = None
     atoms: Artifact[str] | None = None
@@ -91,7 +91,7 @@ class BuildState:
     record: Artifact[BuildRecord] | None = None
     unread: tuple[Finding, ...] = ()
     asked: bool = False
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[RepairAttempt, ...] = ()
     fields_changed: bool = False
     stuck: str = ""
     result: BuildResult | None = None
@@ -112,7 +112,7 @@ class BuildState:
     def decisions(self) -> tuple[dict[str, str], ...]:
         """What was decided on the way, and why: one `{round, decision, reason}` for each repair."""
         return tuple(
-            {"round": str(number), "decision": tried.role, "reason": told(tried.because[0])}
+            {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
             for number, tried in enumerate(self.tried, 1)
         )
 
@@ -129,11 +129,9 @@ class BuildState:
     @property
     def signatures(self) -> dict[str, str]:
         """The functions of `atoms.py` and their parameters, as far as it parses."""
-        try:
-            body = ast.parse(self.atoms.value if self.atoms else "").body
-        except (SyntaxError, ValueError):
-            return {}
-        return {node.name: ast.unparse(node.args) for node in body if isinstance(node, ast.FunctionDef)}
+        tree = tree_of(self.atoms.value) if self.atoms else None
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree else []
+        return {node.name: ast.unparse(node.args) for node in functions}
 
     def belongs_to_a_person(self, artifact: str) -> bool:
         """Whether a person wrote or edited it: then no role may write it again."""
@@ -142,7 +140,7 @@ class BuildState:
         return any(one is not None and one.by == A_PERSON for one in kept)
 
 
-def told(finding: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """One finding on one line."""
     place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
     return f"[{finding.gate}] {place}: {finding.message}"
@@ -156,4 +154,4 @@ def hinted(findings: tuple[Finding, ...]) -> str:
 
 def listed(findings: tuple[Finding, ...]) -> str:
     """Findings, one a line."""
-    return "\n".join(f"- {told(finding)}" for finding in findings) or "- nothing"
+    return "\n".join(f"- {finding_text(finding)}" for finding in findings) or "- nothing"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from transom.checklist.atoms import LOCKED_LAYER, SIGNATURES, CheckerConfig, Entry
-from transom.checklist.build.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, parses
-from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.build.artifacts import ATOM_A, CHECKER, FUNCTIONS, Parts, tree_of
+from transom.checklist.patterns import config_problems
 from transom.formats.yaml_files import Key, YamlFile
 from transom.gates import Finding
 
@@ -46,6 +46,8 @@ def check_syntax(atoms: Parts) -> list[Finding]:
 
 
 def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
+    if tree_of(source):
+        return
     try:
         ast.parse(source)
     except SyntaxError as error:
@@ -59,15 +61,9 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
         yield Finding("syntax", artifact, None, f"does not parse: {error}")
 
 
-def trees(atoms: Parts) -> list[ast.Module]:
-    """What can be read of the code: the whole, else the parts that parse."""
-    sources = [atoms.whole] if parses(atoms.whole) else [one for one in (atoms.a, atoms.logic) if parses(one)]
-    return [ast.parse(source) for source in sources]
-
-
 def check_signatures(atoms: Parts) -> list[Finding]:
     """Whether the functions stand at module level with exactly the contract's parameters."""
-    found = {node.name: node for tree in trees(atoms) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    found = {node.name: node for tree in atoms.trees for node in tree.body if isinstance(node, ast.FunctionDef)}
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
         owner = FUNCTIONS[name]
@@ -76,7 +72,7 @@ def check_signatures(atoms: Parts) -> list[Finding]:
         node = found.get(name)
         if node is not None and _parameters(node) != _parameters(wanted):
             findings.append(Finding("signatures", owner, node.lineno, f"{name} must be {signature}"))
-        elif node is None and parses(atoms.a if owner == ATOM_A else atoms.logic):
+        elif node is None and tree_of(atoms.a if owner == ATOM_A else atoms.logic):
             findings.append(Finding("signatures", owner, None, f"there is no function {name}; write {signature}"))
     return findings
 
@@ -94,9 +90,9 @@ def _parameters(node: ast.FunctionDef) -> tuple[object, ...]:
 def check_forbidden(atoms: Parts) -> list[Finding]:
     """Imports outside the allow-list, and calls that reach for files, the terminal or the interpreter."""
     findings: list[Finding] = []
-    for node in (node for tree in trees(atoms) for node in ast.walk(tree)):
-        line = getattr(node, "lineno", None)
+    for node in atoms.nodes:
         for problem in _forbidden(node):
+            line = getattr(node, "lineno", None)
             findings.append(Finding("forbidden_io", atoms.artifact(line), line, problem))
     return findings
 
@@ -124,15 +120,14 @@ def check_contract_names(atoms: Parts) -> list[Finding]:
     """Whether each function of the contract is the only thing of its name, so that what is looked at is what runs."""
     findings: list[Finding] = []
     defined: list[str] = []
-    for tree in trees(atoms):
-        top = {id(node) for node in tree.body}
-        methods = {id(node) for kind in ast.walk(tree) if isinstance(kind, ast.ClassDef) for node in kind.body}
-        for node in (node for node in ast.walk(tree) if id(node) not in methods):
-            for name in (one for one in _bound(node) if one in SIGNATURES):
-                defined.append(name)
-                if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
-                    line = getattr(node, "lineno", None)
-                    findings.append(Finding("signatures", FUNCTIONS[name], line, f"{name} is defined a second time"))
+    top = {id(node) for tree in atoms.trees for node in tree.body}
+    methods = {id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body}
+    for node in (node for node in atoms.nodes if id(node) not in methods):
+        for name in (one for one in _bound(node) if one in SIGNATURES):
+            defined.append(name)
+            if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
+                line = getattr(node, "lineno", None)
+                findings.append(Finding("signatures", FUNCTIONS[name], line, f"{name} is defined a second time"))
     return findings
 
 
@@ -170,7 +165,7 @@ def check_locked_layer(atoms: Parts) -> list[Finding]:
     wrapped = ast.parse("def f(results, source_file):\n" + LOCKED_LAYER).body[0]
     assert isinstance(wrapped, ast.FunctionDef)
     wanted = [ast.dump(node) for node in wrapped.body]
-    for node in (node for tree in trees(atoms) for node in tree.body):
+    for node in (node for tree in atoms.trees for node in tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "extract_context":
             tail = [ast.dump(part) for part in node.body[-len(wanted) :]]
             if tail == wanted:
@@ -209,15 +204,19 @@ def check_yaml(
     for index, ident in enumerate(ids):
         if ident in ids[:index]:
             findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
-    findings += [_at(file, problem, *keys) for problem, *keys in _unusable(config)]
-    if fields is None or not parses(atoms.a):
-        return findings
-    named = {name for node in ast.walk(ast.parse(atoms.a)) for name in _keys(node)}
-    for index, item in enumerate(config.items):
-        for field, *keys in _fields(config, index):
-            if field not in fields and not set(field.split(".")) <= named:
-                message = f"item {item.id} uses {field}, which atom A never emits"
-                findings.append(_at(file, message, "items", index, *keys))
+    findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
+    tree = tree_of(atoms.a)
+    absent = [
+        (index, field, keys)
+        for index in range(len(config.items))
+        for field, *keys in _fields(config, index)
+        if fields is not None and field not in fields
+    ]
+    named = {name for node in ast.walk(tree) for name in _keys(node)} if absent and tree else set()
+    for index, field, keys in absent if tree else ():
+        if not set(field.split(".")) <= named:
+            message = f"item {config.items[index].id} uses {field}, which atom A never emits"
+            findings.append(_at(file, message, "items", index, *keys))
     return findings
 
 
@@ -229,25 +228,6 @@ def _keys(node: ast.AST) -> Iterator[str]:
         words = node.value.split()
         yield from words if all(map(str.isidentifier, words)) else [node.value]
         yield from re.findall(r"\(\?P<(\w+)>", node.value)
-
-
-def _unusable(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
-    """What is wrong with a pattern, and where it stands."""
-    for index, item in enumerate(config.items):
-        for number, hint in enumerate(item.hints):
-            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
-            if problem:
-                yield f"regex {hint!r} does not compile: {problem}", "items", index, "hints", number
-        problem = condition_problem(item.condition) if item.condition else None
-        if problem:
-            yield f"condition: {problem}", "items", index, "condition"
-    for number, pattern in enumerate(config.requirements.pattern_items):
-        for problem in filter(None, map(pattern_problem, parts(pattern))):
-            yield problem, "requirements", "pattern_items", number
-    for number, waiver in enumerate(config.waivers.waive_items if config.waivers.value else ()):
-        problem = waiver_problem(waiver.pattern)
-        if problem:
-            yield problem, "waivers", "waive_items", number
 
 
 def _fields(config: CheckerConfig, index: int) -> Iterable[tuple[str, *tuple[Key, ...]]]:

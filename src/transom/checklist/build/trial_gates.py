@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeAlias
 
 from pydantic import ValidationError
 
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
-from transom.checklist.build.artifacts import ATOM_A, Parts
 from transom.checklist.build.excerpt import excerpt, is_long
-from transom.checklist.run.pieces import with_pieces
+from transom.checklist.build.prober import Check, Prober, RealFile
 from transom.checklist.run.runner import Scope, Seen, extract, hand_over, scope_of
-from transom.errors import AtomFailed, InputError
+from transom.errors import InputError
 from transom.formats.text_files import clean
 from transom.gates import Finding
-from transom.sandbox import Sandbox, Worker
+from transom.sandbox import Worker
 
 _SHOWN = 5
 # An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.
@@ -32,86 +28,27 @@ _ODD_TEXTS = {
 }
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A real file's text under the name that atoms are given.
-
-    Attributes:
-        text: of a long file an excerpt.
-        seen: what atom A sees in the whole of a long file; None where `text` is the whole.
-    """
-
-    name: str
-    text: str
-    seen: tuple[Entry, ...] | None = None
-
-
-Probe: TypeAlias = Callable[[Worker], Awaitable[list[str]]]
-
-
-class Prober:
-    """Runs probes of one code in the sandbox; a worker serves until it fails, then a fresh one takes its place."""
-
-    def __init__(self, code: str, atoms: Parts, sandbox: Sandbox) -> None:
-        self._code = code
-        self._atoms = atoms
-        self._sandbox = sandbox
-        self._worker: Worker | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._drop()
-
-    async def findings(self, probe: Probe, gate: str, artifact: str = ATOM_A) -> list[Finding]:
-        """What a probe of an artifact says; a crash of the code is a finding on the atom in which it happened."""
-        loaded = False
-        try:
-            if self._worker is None:
-                self._worker = await self._sandbox.worker(with_pieces(self._code)).__aenter__()
-            loaded = True
-            begun = self._atoms.line_of(artifact)
-            return [Finding(gate, artifact, begun, problem) for problem in await probe(self._worker)]
-        except AtomFailed as error:
-            await self._drop()
-            line = _line_of(error.where)
-            owner = self._atoms.artifact(line) if line or not loaded else artifact
-            return [Finding(gate, owner, line, f"{error.kind}: {error.what}")]
-
-    def finding(self, gate: str, message: str) -> Finding:
-        """A finding on atom A, at its function."""
-        return Finding(gate, ATOM_A, self._atoms.line_of(ATOM_A), message)
-
-    async def _drop(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.close()
-
-
-async def take_samples(prober: Prober, paths: Sequence[Path]) -> tuple[list[Sample], list[Finding]]:
+async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFile], list[Finding]]:
     """The files' texts, and what is wrong with atom A on the whole of those that are long.
 
     Raises:
         InputError: a file cannot be read.
     """
-    samples: list[Sample] = []
+    files: list[RealFile] = []
     findings: list[Finding] = []
     for path in paths:
         if not await asyncio.to_thread(is_long, path):
-            samples.append(Sample(path.name, (await asyncio.to_thread(excerpt, path))[0]))
+            files.append(RealFile(path.name, (await asyncio.to_thread(excerpt, path))[0]))
             continue
         entries: list[Entry] = []
         findings += await prober.findings(_whole(path, entries), "schema")
         lines = [entry.line_number for entry in entries if entry.line_number]
         text, _ = await asyncio.to_thread(excerpt, path, lines)
-        samples.append(Sample(path.name, text, tuple(entries)))
-    return samples, findings
+        files.append(RealFile(path.name, text, tuple(entries)))
+    return files, findings
 
 
-def _whole(path: Path, entries: list[Entry]) -> Probe:
+def _whole(path: Path, entries: list[Entry]) -> Check:
     async def problems(worker: Worker) -> list[str]:
         scope = await scope_of(worker)
         try:
@@ -124,30 +61,30 @@ def _whole(path: Path, entries: list[Entry]) -> Probe:
 
 
 async def check_schema(
-    prober: Prober, samples: Sequence[Sample], *, may_be_silent: bool = False
+    prober: Prober, files: Sequence[RealFile], *, may_be_silent: bool = False
 ) -> tuple[list[Entry], list[Finding]]:
     """Atom A over real files: something comes out, with exactly the five keys, true lines and the same again.
 
     Odd texts (empty, CRLF, a huge line, noise) must be survived with entries of the same shape.
 
     Returns:
-        What it saw in the samples as far as that has its shape, and the findings.
+        What it saw in the files as far as that has its shape, and the findings.
     """
     findings: list[Finding] = []
     seen: list[Entry] = []
-    for sample in samples:
+    for file in files:
         raw: list[object] = []
-        problems = await prober.findings(_extraction(sample, raw), "schema")
-        seen += sample.seen or ()
-        if sample.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
+        problems = await prober.findings(_extraction(file, raw), "schema")
+        seen += file.seen or ()
+        if file.seen is not None and any(one.message.startswith(_REFUSAL) for one in problems):
             continue  # it judges the whole; that it will not judge a part is no fault
         findings += problems
         if not problems:
             entries = [Entry.model_validate(entry) for entry in raw]
-            seen += entries if sample.seen is None else ()
-            findings += [prober.finding("schema", text) for text in _untrue(sample, entries)[:_SHOWN]]
+            seen += entries if file.seen is None else ()
+            findings += [prober.finding("schema", text) for text in _untrue(file, entries)[:_SHOWN]]
     if not findings and not seen and not may_be_silent:
-        names = ", ".join(sample.name for sample in samples) or "no file at all"
+        names = ", ".join(file.name for file in files) or "no file at all"
         findings.append(prober.finding("schema", f"atom A finds nothing in {names}"))
     if any(finding.message.startswith("timeout") for finding in findings):
         return seen, findings  # each further try would take as long again
@@ -158,7 +95,7 @@ async def _check_odd(prober: Prober) -> list[Finding]:
     findings: list[Finding] = []
     for what, text in _ODD_TEXTS.items():
         odd: list[object] = []
-        problems = await prober.findings(_extraction(Sample("odd.log", text), odd), "schema.odd")
+        problems = await prober.findings(_extraction(RealFile("odd.log", text), odd), "schema.odd")
         findings += [
             Finding(f.gate, f.artifact, f.line, f"on {what}: {f.message}")
             for f in problems
@@ -167,20 +104,20 @@ async def _check_odd(prober: Prober) -> list[Finding]:
     return findings
 
 
-def _extraction(sample: Sample, entries: list[object]) -> Callable[[Worker], Awaitable[list[str]]]:
+def _extraction(file: RealFile, entries: list[object]) -> Check:
     async def problems(worker: Worker) -> list[str]:
         scope = await scope_of(worker)
-        entries.extend(await _seen(worker, scope, sample))
-        if await _seen(worker, scope, sample) != entries:
-            return [f"extract_context does not return the same for {sample.name} a second time"]
-        whole = entries if scope.unit == "file" else await _seen(worker, Scope(), sample)
+        entries.extend(await _seen(worker, scope, file))
+        if await _seen(worker, scope, file) != entries:
+            return [f"extract_context does not return the same for {file.name} a second time"]
+        whole = entries if scope.unit == "file" else await _seen(worker, Scope(), file)
         if whole != entries:
             return [
-                f"extract_context sees something else in the whole of {sample.name} than {scope.unit} by {scope.unit}"
+                f"extract_context sees something else in the whole of {file.name} than {scope.unit} by {scope.unit}"
                 f"{_difference(whole, entries)}; "
                 "SCOPE must leave together what belongs together, and any text may hold many lines"
             ]
-        return [problem for entry in entries for problem in _misshapen(entry, sample)][:_SHOWN]
+        return [problem for entry in entries for problem in _misshapen(entry, file)][:_SHOWN]
 
     return problems
 
@@ -209,14 +146,14 @@ def _brief(value: object) -> str:
     return repr(value)[:60]
 
 
-async def _seen(worker: Worker, scope: Scope, sample: Sample) -> list[object]:
+async def _seen(worker: Worker, scope: Scope, file: RealFile) -> list[object]:
     entries: list[object] = []
 
     def take(seen: Seen) -> None:
         entries.extend(seen.entries)
 
-    pieces = [sample.text] if scope.unit == "file" else _cut(sample.text)
-    await hand_over(worker, scope, iter(pieces), sample.name, take)
+    pieces = [file.text] if scope.unit == "file" else _cut(file.text)
+    await hand_over(worker, scope, iter(pieces), file.name, take)
     return entries
 
 
@@ -227,7 +164,7 @@ def _cut(text: str) -> list[str]:
     return ["".join(whole[(1 << n) - 1 : (2 << n) - 1]) for n in range(len(whole).bit_length())]
 
 
-def _misshapen(entry: object, sample: Sample) -> list[str]:
+def _misshapen(entry: object, file: RealFile) -> list[str]:
     if not isinstance(entry, dict):
         return [f"an entry is {type(entry).__name__}, not a dict"]
     if set(entry) != set(ENTRY_KEYS):
@@ -239,23 +176,23 @@ def _misshapen(entry: object, sample: Sample) -> list[str]:
     except ValidationError as error:
         first = error.errors()[0]
         return [f"{'.'.join(map(str, first['loc']))}: {first['msg']}"]
-    if entry["source_file"] != sample.name:
+    if entry["source_file"] != file.name:
         return [f"source_file is {entry['source_file']!r}, not what the atom was given"]
     return []
 
 
-def _untrue(sample: Sample, entries: Sequence[Entry]) -> list[str]:
+def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
     """Entries whose line does not hold what they say they matched there."""
-    lines = sample.text.split("\n")
+    lines = file.text.split("\n")
     found: list[str] = []
     for entry in entries:
         number, matched = entry.line_number, entry.matched_content.strip()
         if number is None:
             continue
         if number > len(lines):
-            found.append(f"line_number {number} lies beyond the {len(lines)} lines of {sample.name}")
+            found.append(f"line_number {number} lies beyond the {len(lines)} lines of {file.name}")
         elif matched.splitlines()[:1] and matched.splitlines()[0].strip() not in lines[number - 1]:
-            found.append(f"matched_content {matched[:60]!r} does not stand on line {number} of {sample.name}")
+            found.append(f"matched_content {matched[:60]!r} does not stand on line {number} of {file.name}")
     return found
 
 
@@ -276,8 +213,3 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
 
     findings = await prober.findings(problems, "sources")
     return tuple(sources), findings
-
-
-def _line_of(where: str | None) -> int | None:
-    _, _, line = (where or "").rpartition(":")
-    return int(line) if line.isdigit() else None

@@ -3,151 +3,136 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from transom.agent import call
-from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.parse_tools import PARSER_TOOLS, parser_tools
+from transom.checklist.build.overview import FileOverview
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
-from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.roles import make_role
 from transom.formats.yaml_files import dump_yaml
-from transom.llm import Block, Tier
+from transom.llm import Block, Role, Tier
 from transom.llm.turns import Trust
-from transom.runs import Artifact, Run, Stage, model_file, text_file
+from transom.runs import Artifact, File, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
 from transom.tools import Toolbox
+from transom.tools.catalogue import Places
+from transom.tools.constrained import FileSession
+from transom.tools.file_specs import FILE_TOOLS
 
 ATOM_A_FILE = "atom_a.py"
 LOGIC_FILE = "logic.json"
 ANSWERS_FILE = "answers.json"
 RESPONSE_FILE = "response.md"
 
+T = TypeVar("T")
+
 _NOTHING_YET = "(no reply could be read yet)"
 
 
 @dataclass(frozen=True)
+class _Given:
+    """What a role sees in a block; it is an input of the role's stage. An empty text is no block."""
+
+    block: str
+    value: object
+    trust: Trust = "ours"
+
+    def blocks(self, value: object) -> list[Block]:
+        """The blocks of the value as the stage hands it over, the same over all turns of a conversation."""
+        texts = {self.block: value}
+        if isinstance(value, FileOverview):
+            texts = {"available_files": value.listing(), "log_snippets": value.snippets}
+        elif isinstance(value, LogicReply):
+            texts = {self.block: _shown(value)}
+        return [Block(name, str(text), Tier.SESSION, self.trust) for name, text in texts.items() if text]
+
+
+@dataclass(frozen=True)
 class Writers:
-    """The parser and the logic role of one run, and those who repair after them."""
+    """The parser and the logic role of one run, and those who repair after them.
+
+    Each of them raises:
+        NeedsModel: nobody in the chain answers, or the embedded rules do not understand the sections.
+        ReplyError: nothing could be read of the reply, twice.
+    """
 
     run: Run
     settings: BuildSettings
 
     async def parser(self, state: BuildState) -> Artifact[str]:
-        """Atom A, from Sections 1 and 4.1 and what was seen of the files.
-
-        Raises:
-            NeedsModel: the embedded rules do not understand the sections.
-            ReplyError: no code could be read, twice.
-        """
-        role = make_role("checklist.parser", self.settings.parser, PARSER_TOOLS)
-
-        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, *hints: str) -> str:
-            blocks = [*_parser_blocks(section_1, section_4_1, seen), *_hint_blocks(hints)]
-            answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
-            stage.note(RESPONSE_FILE, answer.reply.text)
-            return answer.value
-
-        declared = [*_sections(state, "1", "4.1"), state.sight, *_hints(state)]
-        return await self.run.stage("build/parser", step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
+        """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
+        role = make_role("checklist.parser", self.settings.parser, FILE_TOOLS)
+        given = [*_parser_sections(state), *_hints(state)]
+        return await self._write("build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def logic(self, state: BuildState) -> Artifact[LogicReply]:
-        """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code.
-
-        Raises:
-            NeedsModel, ReplyError: as for the parser.
-        """
+        """The checker's YAML, from Sections 2, 3 and 4.2 and the parser's code."""
         role = make_role("checklist.logic", self.settings.logic)
-
-        async def step(
-            stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, *hints: str
-        ) -> LogicReply:
-            blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), *_hint_blocks(hints)]
-            answer = await call(stage, role, blocks, read_logic)
-            stage.note(RESPONSE_FILE, answer.reply.text)
-            return answer.value
-
-        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, *_hints(state)]
-        out = model_file(LOGIC_FILE, LogicReply)
-        return await self.run.stage(numbered("build/logic", state.iteration), step, *declared, out=out, uses=[role])
+        given = [*_logic_sections(state), *_hints(state)]
+        name, out = numbered("build/logic", state.iteration), model_file(LOGIC_FILE, LogicReply)
+        return await self._write(name, role, given, read_logic, out, state)
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
-        """Atom A again: what was written, what is wrong with it, what was tried.
-
-        Raises:
-            NeedsModel: nobody in the chain can repair.
-            ReplyError: no code could be read, twice.
-        """
-        role = make_role("checklist.repair_a", self.settings.repair, PARSER_TOOLS)
-
-        async def step(stage: Stage, section_1: str, section_4_1: str, seen: Sight, code: str, *rest: str) -> str:
-            blocks = [*_parser_blocks(section_1, section_4_1, seen), _session("previous_code", code, "untrusted")]
-            blocks += _reflection(*rest)
-            answer = await call(stage, role, blocks, read_atom_a, tools=self.tools_for(state.inputs))
-            stage.note(RESPONSE_FILE, answer.reply.text)
-            return answer.value
-
-        code = state.atom_a or _NOTHING_YET
-        declared = [*_sections(state, "1", "4.1"), state.sight, code, *_so_far(state), *_hints(state)]
+        """Atom A again: what was written, what is wrong with it, what was tried."""
+        role = make_role("checklist.repair_a", self.settings.repair, FILE_TOOLS)
+        before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
+        given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
-        return await self.run.stage(name, step, *declared, out=text_file(ATOM_A_FILE), uses=[role])
+        return await self._write(name, role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
     async def repair_b(self, state: BuildState) -> Artifact[LogicReply]:
-        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever the reply says.
-
-        Raises:
-            NeedsModel, ReplyError: as for `repair_a`.
-        """
+        """The YAML and own atoms again; what the findings do not name keeps its bytes, whatever the reply says."""
         role = make_role("checklist.repair_b", self.settings.repair)
         named = frozenset(route(state.findings))
+        before = _Given("previous_checker", state.logic or _NOTHING_YET, "untrusted")
+        given = [*_logic_sections(state), before, *_so_far(state), *_hints(state)]
 
-        async def step(
-            stage: Stage, section_2: str, section_3: str, section_4_2: str, code: str, was: LogicReply | str, *rest: str
-        ) -> LogicReply:
-            before = was if isinstance(was, LogicReply) else None
-            shown = _session("previous_checker", _shown(before), "untrusted")
-            blocks = [*_logic_blocks(section_2, section_3, section_4_2, code), shown]
-            answer = await call(stage, role, [*blocks, *_reflection(*rest)], read_logic)
-            stage.note(RESPONSE_FILE, answer.reply.text)
-            return keeping(before, answer.value, named) if before else answer.value
+        def read(reply: str) -> LogicReply:
+            answer = read_logic(reply)
+            return keeping(state.logic.value, answer, named) if state.logic else answer
 
-        was = state.logic or _NOTHING_YET
-        declared = [*_sections(state, "2", "3", "4.2"), state.atom_a, was, *_so_far(state), *_hints(state)]
-        name = numbered("build/repair_b", state.iteration + 1)
-        return await self.run.stage(name, step, *declared, out=model_file(LOGIC_FILE, LogicReply), uses=[role])
+        name, out = numbered("build/repair_b", state.iteration + 1), model_file(LOGIC_FILE, LogicReply)
+        return await self._write(name, role, given, read, out, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
-        """What the writer of atom A says to the gates' questions.
-
-        Raises:
-            NeedsModel: nobody in the chain answers.
-            ReplyError: no answers could be read, twice.
-        """
+        """What the writer of atom A says to the gates' questions."""
         role = make_role("checklist.answers", self.settings.parser)
+        asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
+        code = _Given("previous_code", state.atom_a, "untrusted")
+        given = [*_sections(state, "1", "4.1"), code, _Given("questions", asked, "untrusted")]
+        name, out = numbered("build/answers", state.iteration), model_file(ANSWERS_FILE, Answers)
+        return await self._write(name, role, given, lambda reply: read_answers(reply, questions), out, state)
 
-        async def step(stage: Stage, section_1: str, section_4_1: str, code: str, asked: str) -> Answers:
-            blocks = [
-                _session("section_1", section_1),
-                _session("section_4_1", section_4_1),
-                _session("previous_code", code, "untrusted"),
-                _session("questions", asked, "untrusted"),
-            ]
-            answer = await call(stage, role, blocks, lambda reply: read_answers(reply, questions))
+    async def _write(
+        self,
+        name: str,
+        role: Role,
+        given: Sequence[_Given],
+        read: Callable[[str], T],
+        out: File[T],
+        state: BuildState,
+    ) -> Artifact[T]:
+        """One stage in which a role is asked once, with what it is given as the stage's inputs."""
+
+        async def step(stage: Stage, *values: object) -> T:
+            blocks = [block for one, value in zip(given, values, strict=True) for block in one.blocks(value)]
+            tools = self.tools_for(state.inputs) if role.tools else None
+            answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
-        asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
-        declared = [*_sections(state, "1", "4.1"), state.atom_a, asked]
-        out = model_file(ANSWERS_FILE, Answers)
-        return await self.run.stage(numbered("build/answers", state.iteration), step, *declared, out=out, uses=[role])
+        return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
 
     def tools_for(self, inputs: BuildInputs) -> Toolbox:
         """A new session of looking at files, for one attempt of a role."""
-        limits, turns, redact = self.settings.tools, self.settings.max_turns, Redactor(secrets=self.run.chain.secrets)
-        return parser_tools(inputs.files, inputs.roots, inputs.variables, limits, max_turns=turns, redact=redact)
+        places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
+        tools, redact = FileSession(places, self.settings.tools).tools(), Redactor(secrets=self.run.chain.secrets)
+        return Toolbox(tools, max_turns=self.settings.max_turns, redact=redact)
 
 
 def numbered(stage: str, iteration: int) -> str:
@@ -183,10 +168,7 @@ def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
 
 def _halves(code: str) -> tuple[str, str] | None:
     """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError):
-        return None
+    body = tree.body if (tree := tree_of(code)) else []
     found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
     if not found:
         return None
@@ -197,62 +179,35 @@ def _halves(code: str) -> tuple[str, str] | None:
     return "\n".join(rest).strip("\n"), "\n".join(own)
 
 
-def _sections(state: BuildState, *numbers: str) -> list[Artifact[str] | str]:
+def _sections(state: BuildState, *numbers: str) -> list[_Given]:
     assert state.sections is not None
-    return [state.sections[number] for number in numbers]
+    return [_Given(f"section_{number.replace('.', '_')}", state.sections[number]) for number in numbers]
 
 
-def _parser_blocks(section_1: str, section_4_1: str, seen: Sight) -> list[Block]:
+def _parser_sections(state: BuildState) -> list[_Given]:
+    return [*_sections(state, "1", "4.1"), _Given("files", state.overview, "untrusted")]
+
+
+def _logic_sections(state: BuildState) -> list[_Given]:
+    return [*_sections(state, "2", "3", "4.2"), _Given("atom_a_code", state.atom_a)]
+
+
+def _so_far(state: BuildState) -> list[_Given]:
+    """What makes a request a repair. Findings may quote a log, so they are data."""
     return [
-        _session("section_1", section_1),
-        _session("section_4_1", section_4_1),
-        _session("available_files", seen.listing(), "untrusted"),
-        _session("log_snippets", seen.snippets, "untrusted"),
+        _Given("findings", hinted(state.findings), "untrusted"),
+        _Given("tried", state.summary, "untrusted"),
+        _Given("guidance", state.budget.words(state.iteration + 1)),
     ]
 
 
-def _logic_blocks(section_2: str, section_3: str, section_4_2: str, code: str) -> list[Block]:
-    return [
-        _session("section_2", section_2),
-        _session("section_3", section_3),
-        _session("section_4_2", section_4_2),
-        _session("atom_a_code", code),
-    ]
+def _hints(state: BuildState) -> list[_Given]:
+    """What the playbook has; none where it has nothing, so that nothing is redone for that."""
+    return [_Given("playbook", state.hints, "untrusted")] if state.hints else []
 
 
-def _so_far(state: BuildState) -> tuple[str, str, str]:
-    """Findings, what was tried, a person's words: inputs of a repair like any other."""
-    return hinted(state.findings), state.summary, state.granted.words(state.iteration + 1)
-
-
-def _hints(state: BuildState) -> list[Artifact[str]]:
-    """What the playbook has, as an input of a draft; none where it has nothing, so that nothing is redone for that."""
-    return [state.hints] if state.hints else []
-
-
-def _hint_blocks(hints: Sequence[str]) -> list[Block]:
-    return [_session("playbook", text, "untrusted") for text in hints]
-
-
-def _reflection(findings: str, tried: str, guidance: str, *hints: str) -> list[Block]:
-    """The blocks that make a request a repair. Findings may quote a log, so they are data."""
-    blocks = [_session("findings", findings, "untrusted")]
-    if tried:
-        blocks.append(_session("tried", tried, "untrusted"))
-    if guidance:
-        blocks.append(_session("guidance", guidance))
-    return [*blocks, *_hint_blocks(hints)]
-
-
-def _session(name: str, text: str, trust: Trust = "ours") -> Block:
-    """A block that stays the same over all turns of a conversation, so that it stands before them."""
-    return Block(name, text, Tier.SESSION, trust)
-
-
-def _shown(logic: LogicReply | None) -> str:
+def _shown(logic: LogicReply) -> str:
     """What a Logic role wrote, as it wrote it."""
-    if logic is None:
-        return _NOTHING_YET
     own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
     return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"
 

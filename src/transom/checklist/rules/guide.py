@@ -14,19 +14,19 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
 from transom.checklist.spec.document import parse_section1, parse_section2
+from transom.checklist.spec.gate.guide import CELLS, NEEDED
 from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request
 
-_CELLS: Final = (
-    ("N/A", "N/A", "the plain check passes on good files and fails on bad ones"),
-    ("N/A", "0", "every violation becomes information and the check passes"),
-    ("N/A", ">0", "only the violations that a waiver names are waived"),
-    (">0", "N/A", "what the patterns name is found, what they do not name is extra"),
-    (">0", "0", "missing and extra values become information"),
-    (">0", ">0", "missing and extra values are waived one by one"),
+_OBJECTIVES: Final = (
+    "the plain check passes on good files and fails on bad ones",
+    "every violation becomes information and the check passes",
+    "only the violations that a waiver names are waived",
+    "what the patterns name is found, what they do not name is extra",
+    "missing and extra values become information",
+    "missing and extra values are waived one by one",
 )
-_APPLIES: Final = {1: {1}, 2: {4}, 3: {4, 5, 6}, 4: {1, 2, 3}}
 
 
 def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
@@ -141,8 +141,8 @@ def _items(ids: Sequence[str]) -> str:
 def _tests(plan: Plan) -> list[str]:
     lines = ["### 4.3 Test Data Generation Guidance", ""]
     lines += ["| Scenario | requirements.value | waivers.value | Applicable | Objective |", "|---|---|---|---|---|"]
-    for number, (requirements, waivers, objective) in enumerate(_CELLS, 1):
-        applies = "yes" if number in _APPLIES[plan.kind] else "no"
+    for ((requirements, waivers), number), objective in zip(CELLS.items(), _OBJECTIVES, strict=True):
+        applies = "yes" if number in NEEDED[plan.kind] else "no"
         lines.append(f"| {number} | {requirements} | {waivers} | {applies} | {objective} |")
     keywords = list(dict.fromkeys(waiver.keywords[0] for waiver in plan.scenarios()))
     used = f"the keywords {listed([_quoted(word) for word in keywords])} of Section 3" if plan.waivers else "none"

@@ -22,25 +22,13 @@ from transom.checklist.rules.plan import (
 from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField
 from transom.checklist.spec.document import parse_analysis, parse_section1
 from transom.checklist.spec.shapes import Analysis, ParsingSection
-from transom.checklist.spec.words import dotted_fields
+from transom.checklist.spec.words import SIGNS, dotted_fields
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 
 NARROWED: Final = re.compile(r"narrowed to `(\w+)`")
 # A stage or a step, as the second line of Section 1 says it.
 ONLY_OF: Final = re.compile(r"^\*\*Only files of\*\*: (\w+) `(\w+)`", re.MULTILINE)
-
-_QUANTIFIERS: Final = {"exists": "exists", "each": "each", "per_file": "per file"}
-_SIGNS: Final = {
-    Operator.EQUALS: "==",
-    Operator.NOT_EQUALS: "!=",
-    Operator.LT: "<",
-    Operator.LE: "<=",
-    Operator.GT: ">",
-    Operator.GE: ">=",
-    Operator.IN: "in",
-    Operator.MATCHES: "matches",
-}
 
 
 def answer_section1(request: Request, knowledge: Knowledge) -> Reply:
@@ -211,10 +199,10 @@ def _item_lines(plan: Plan, item: PlannedItem, available: set[str]) -> list[str]
         f"- **Validation type**: {'pattern match' if compares else 'existence check'}",
         f"- **Condition**: {_condition(condition)}",
         f"- **Mode**: {known.mode}",
-        f"- **Quantifier**: {_QUANTIFIERS[known.quantifier]}",
+        f"- **Quantifier**: {known.quantifier.replace('_', ' ')}",
         *([f"- **Take**: {known.take}"] if known.take else []),
         *([f"- **Only with**: `{known.only_with}`"] if known.only_with else []),
-        *([f"- **Count**: `{_SIGNS[known.count.op]} {known.count.value}`"] if known.count else []),
+        *([f"- **Count**: `{SIGNS[known.count.op]} {known.count.value}`"] if known.count else []),
         f"- **PASS condition**: {known.passes}{', and a pattern matches it' if compares else ''}",
         f"- **FAIL condition**: {known.fails}{', or no pattern matches it' if compares else ''}",
     ]
@@ -225,4 +213,4 @@ def _condition(condition: Condition | None) -> str:
         return "none"
     if condition.op is Operator.EXISTS:
         return f"`{condition.field} exists`"
-    return f"`{condition.field} {_SIGNS[condition.op]} {python_literal(condition.value)}`"
+    return f"`{condition.field} {SIGNS[condition.op]} {python_literal(condition.value)}`"

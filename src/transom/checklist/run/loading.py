@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from transom.canonical import Json, digest
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.item import Item, load_item
-from transom.checklist.patterns import REGEX, condition_problem, parts, pattern_problem, regex_problem, waiver_problem
+from transom.checklist.patterns import config_problems
 from transom.checklist.results import GateRow
 from transom.checklist.run.approval import SignOff, sign_off
 from transom.checklist.run.hand_written import ATOM_A, complete_atoms, complete_config, item_of_files
@@ -136,20 +136,5 @@ def _build(path: Path) -> Mapping[str, Json]:
 
 def _check_patterns(config: CheckerConfig, file: YamlFile) -> None:
     """Compile every expression before anything runs: an invalid one is an error, never just no match."""
-    for index, item in enumerate(config.items):
-        for number, hint in enumerate(item.hints):
-            problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None
-            if problem:
-                raise InputError(f"{hint!r} is invalid: {problem}", where=file.where("items", index, "hints", number))
-        problem = condition_problem(item.condition) if item.condition else None
-        if problem:
-            raise InputError(problem, where=file.where("items", index, "condition", "value"))
-    for index, pattern in enumerate(config.requirements.pattern_items):
-        for part in parts(pattern):
-            problem = pattern_problem(part)
-            if problem:
-                raise InputError(problem, where=file.where("requirements", "pattern_items", index))
-    for index, waiver in enumerate(config.waivers.waive_items):
-        problem = waiver_problem(waiver.pattern) if config.waivers.value else None
-        if problem:
-            raise InputError(problem, where=file.where("waivers", "waive_items", index))
+    for problem, *keys in config_problems(config):
+        raise InputError(problem, where=file.where(*keys))

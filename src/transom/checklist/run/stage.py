@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from transom.checklist.copies import export
 from transom.checklist.item import Item
 from transom.checklist.run.audit import audit_waivers
 from transom.checklist.run.check import check_files
@@ -13,7 +14,7 @@ from transom.checklist.run.inputs import Inputs
 from transom.checklist.run.loading import LoadedChecker
 from transom.checklist.run.runner import AtomRunner
 from transom.checklist.run.verdict import Verdict, artifact_bytes
-from transom.runs import File, Run, Stage, export
+from transom.runs import File, Run, Stage
 
 VERDICT_FILE = "verdict.json"
 

@@ -52,7 +52,7 @@ class Round:
         tag: the reply's tag, and what later rounds know its text by.
         inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier rounds. `earlier.py`
             says what of an earlier text it sees.
-        gate: the text written, texts of the inputs -> what the substance gate holds against it.
+        gate: the text written, texts of the inputs by name -> what the substance gate holds against it.
         accept: whether a reply without any tag is nevertheless what was asked for.
     """
 
@@ -60,8 +60,12 @@ class Round:
     role: str
     tag: str
     inputs: tuple[str, ...]
-    gate: Callable[..., list[Finding]]
+    gate: Callable[[str, Mapping[str, str]], list[Finding]]
     accept: Callable[[str], bool]
+
+    def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
+        """What the gate holds against the text that was written from the texts of the inputs."""
+        return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
 
     @property
     def stem(self) -> str:
@@ -139,7 +143,7 @@ async def _once_more(
             run.progress(f"{stage.name}: left as it was: {error.what}")
             return before
         stage.note(f"{each.stem}_observed_response.md", answer.reply.text)
-        return before if each.gate(answer.value, *texts) else answer.value
+        return before if each.findings(answer.value, texts) else answer.value
 
     run.progress(f"{each.stage}: the real files show something else; it is asked once more")
     out = text_file(each.file)
@@ -158,7 +162,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
 
     async def step(stage: Stage, *texts: str) -> str:
         def review(written: tuple[str, tuple[str, ...]]) -> list[str]:
-            return [f"line {finding.line}: {finding.message}" for finding in each.gate(written[0], *texts)]
+            return [f"line {finding.line}: {finding.message}" for finding in each.findings(written[0], texts)]
 
         try:
             answer = await call(stage, role, _blocks(each, texts, unread), read, review=review)
@@ -188,35 +192,17 @@ def _blocks(each: Round, texts: Sequence[str], unread: int) -> list[Block]:
     return [config, *similar_blocks(given.get("similar", "")), *earlier_blocks(each.role, given)]
 
 
-def _gate_analysis(text: str, *_: str) -> list[Finding]:
-    return check_analysis(text)
-
-
-def _gate_section1(text: str, *_: str) -> list[Finding]:
-    return check_section1(text)
-
-
-def _gate_section2(text: str, config: str, section1: str, analysis: str) -> list[Finding]:
-    del config, analysis
-    return check_section2(text, parse_section1(section1))
-
-
-def _gate_section3(text: str, config: str, section1: str, section2: str, analysis: str) -> list[Finding]:
-    del section1, analysis
-    check = parse_section2(section2)
-    if parse_section3(text, check.item_ids()).supported is False and _has_waivers(config):
+def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
+    """Section 3, which cannot do without waivers where the item has some."""
+    check = parse_section2(given["section2"])
+    config: Any = parse_yaml(given["config"], Path("configuration")).data
+    if parse_section3(text, check.item_ids()).supported is False and config["waivers"]["value"] != "N/A":
         return [Finding("spec.waiver.support", "section3", 1, "the item has waivers; Waiver support must be yes")]
     return check_section3(text, check)
 
 
-def _has_waivers(config: str) -> bool:
-    data: Any = parse_yaml(config, Path("configuration")).data
-    return bool(data["waivers"]["value"] != "N/A")
-
-
-def _gate_section4(text: str, config: str, files: str, section1: str, section2: str, section3: str) -> list[Finding]:
-    del config, files, section3
-    return check_section4(text, parse_section1(section1), parse_section2(section2))
+def _check_guide(text: str, given: Mapping[str, str]) -> list[Finding]:
+    return check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"]))
 
 
 def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
@@ -237,7 +223,7 @@ ROUNDS = (
         "checklist.analysis",
         "analysis",
         ("config", "similar"),
-        _gate_analysis,
+        lambda text, _: check_analysis(text),
         _accepts(parse_analysis, "steps"),
     ),
     Round(
@@ -245,7 +231,7 @@ ROUNDS = (
         "checklist.section1",
         "section1",
         ("config", "analysis"),
-        _gate_section1,
+        lambda text, _: check_section1(text),
         _accepts(parse_section1, "categories"),
     ),
     Round(
@@ -253,7 +239,7 @@ ROUNDS = (
         "checklist.section2",
         "section2",
         ("config", "section1", "analysis"),
-        _gate_section2,
+        lambda text, given: check_section2(text, parse_section1(given["section1"])),
         _accepts(parse_section2, "items"),
     ),
     Round(
@@ -261,7 +247,7 @@ ROUNDS = (
         "checklist.section3",
         "section3",
         ("config", "section1", "section2", "analysis"),
-        _gate_section3,
+        _check_waivers,
         _accepts(parse_section3, "decisions"),
     ),
     Round(
@@ -269,7 +255,7 @@ ROUNDS = (
         "checklist.section4",
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        _gate_section4,
+        _check_guide,
         _accepts(parse_section4, "sources"),
     ),
 )

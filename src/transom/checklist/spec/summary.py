@@ -28,7 +28,6 @@ DETAILS: Final = (OVERALL, EDGES, REASONS, INTERPRETATION, FAILURES, KEYWORDS, M
 
 _CHECK_TITLES: Final = ("pattern matching", "overall pass fail logic", "edge cases", "validation sequence")
 _WAIVER_TITLES: Final = ("global waiver mode", "selective waiver mode", "waiver decisions", "implementation guidance")
-_QUANTIFIERS: Final = {"exists": "exists", "each": "each", "per_file": "per file"}
 _VALIDATIONS: Final = {"existence": "existence check", "pattern": "pattern match"}
 
 _Shown = Callable[[Collection[str]], str]
@@ -95,7 +94,7 @@ def _item(item: SpecItem, kept: Collection[str]) -> Iterator[str]:
     yield f"- Validation type: {_VALIDATIONS[item.validation or 'existence']}"
     yield f"- Condition: {item.condition_text}"
     yield f"- Mode: {item.mode}"
-    yield f"- Quantifier: {_QUANTIFIERS[item.quantifier or 'each']}"
+    yield f"- Quantifier: {(item.quantifier or 'each').replace('_', ' ')}"
     if item.take:
         yield f"- Take: {item.take}"
     if item.count:

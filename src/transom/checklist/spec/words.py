@@ -6,14 +6,16 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import ClassVar, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Final, Literal, TypeVar
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, Operator
 from transom.checklist.spec.shapes import Example
 from transom.formats.labels import Label
 from transom.formats.markdown import Fence
+
+V = TypeVar("V")
 
 FIELD_TYPES: Final = ("String", "Boolean", "Integer", "Number", "List", "Object")
 
@@ -24,6 +26,20 @@ _TYPE_WORDS: Final = {
     "number": "Number", "float": "Number", "real": "Number", "decimal": "Number",
     "list": "List", "array": "List", "object": "Object", "dict": "Object", "dictionary": "Object", "map": "Object",
 }  # fmt: skip
+VALIDATIONS: Final[Mapping[str, Literal["existence", "pattern"]]] = {
+    "existence": "existence", "pattern": "pattern", "completeness": "existence",
+}  # fmt: skip
+MODES: Final[Mapping[str, Literal["require", "forbid"]]] = {
+    "requires?": "require", "required": "require", "forbids?": "forbid", "forbidden": "forbid",
+}  # fmt: skip
+QUANTIFIERS: Final[Mapping[str, Literal["exists", "each", "per_file"]]] = {
+    "per file": "per_file", "each file": "per_file", "exists?": "exists", "each": "each",
+}  # fmt: skip
+_TAKES: Final[Mapping[str, Literal["first", "last", "all"]]] = {
+    "first": "first", "last": "last", "all": "all", "none": "all",
+}  # fmt: skip
+"""What the words behind a label mean; a text may say more than the word."""
+
 _DOTTED = re.compile(r"(?<![\w./])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/])")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _ITEM_ID = re.compile(r"(?<![\d.])2\.(\d+)(?![\d]|\.\d)")
@@ -42,6 +58,8 @@ _OPERATORS: Final = {
     "<": Operator.LT, "<=": Operator.LE, ">": Operator.GT, ">=": Operator.GE,
     "in": Operator.IN, "matches": Operator.MATCHES, "exists": Operator.EXISTS,
 }  # fmt: skip
+SIGNS: Final[Mapping[Operator, str]] = {operator: sign for sign, operator in reversed(_OPERATORS.items())}
+"""How each operator is written."""
 
 
 def is_none(text: str) -> bool:
@@ -89,7 +107,7 @@ def keywords(label: Label | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for word in found if word.strip()))
 
 
-def choice(text: str, words: dict[str, str]) -> str | None:
+def choice(text: str, words: Mapping[str, V]) -> V | None:
     """The value of the word with which the text begins, or of the only one that it contains; longer words first."""
     plain = re.sub(r"[`*_\s-]+", " ", text.casefold()).strip()
     for word, value in words.items():
@@ -103,46 +121,10 @@ def choice(text: str, words: dict[str, str]) -> str | None:
     return held.pop() if len(held) == 1 else None
 
 
-def validation(text: str) -> Literal["existence", "pattern"] | None:
-    """Validation type: `existence check`, `pattern match`."""
-    match choice(text, {"existence": "existence", "pattern": "pattern", "completeness": "existence"}):
-        case "existence":
-            return "existence"
-        case "pattern":
-            return "pattern"
-    return None
-
-
-def mode(text: str) -> Literal["require", "forbid"] | None:
-    """Mode: `require`, `forbid`."""
-    match choice(text, {"requires?": "require", "required": "require", "forbids?": "forbid", "forbidden": "forbid"}):
-        case "require":
-            return "require"
-        case "forbid":
-            return "forbid"
-    return None
-
-
-def quantifier(text: str) -> Literal["exists", "each", "per_file"] | None:
-    """Quantifier: `exists`, `each`, `per file`."""
-    match choice(text, {"per file": "per_file", "each file": "per_file", "exists?": "exists", "each": "each"}):
-        case "per_file":
-            return "per_file"
-        case "exists":
-            return "exists"
-        case "each":
-            return "each"
-    return None
-
-
 def take(text: str) -> Literal["first", "last"] | None:
     """Take: `first`, `last`; None where it is neither."""
-    match choice(text, {"first": "first", "last": "last", "all": "all", "none": "all"}):
-        case "first":
-            return "first"
-        case "last":
-            return "last"
-    return None
+    found = choice(text, _TAKES)
+    return None if found == "all" else found
 
 
 def count(text: str) -> Count | None:

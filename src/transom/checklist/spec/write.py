@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from transom.checklist.complexity import complexity_of
+from transom.checklist.copies import adopt, export, retract
 from transom.checklist.item import Item
 from transom.checklist.results import FindingRow, RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
@@ -18,7 +19,7 @@ from transom.errors import InputError
 from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
-from transom.runs import A_PERSON, Artifact, Run, Stage, adopt, export, retract, text_file, write_file
+from transom.runs import A_PERSON, Artifact, Run, Stage, text_file, write_file
 
 READY_NAME = "{}_ItemSpec.md"
 REVIEW_NAME = "{}_ItemSpec_NEEDS_REVIEW.md"

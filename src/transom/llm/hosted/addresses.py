@@ -1,4 +1,4 @@
-"""What a base URL tells of the server behind it."""
+"""Recognition of a service by its base URL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERSION = re.compile(r"/v\d")
 _OLLAMA_PORT = 11434
 _NO_MODEL = re.compile("model|deployment", re.I)
 _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
-"""What newer models of OpenAI's say of the older name of the cap, which compatible servers are sent."""
+"""OpenAI's newer models' complaint about the older parameter name, which compatible servers are sent."""
 
 
 def service_of(base_url: str, api_version: str | None = None) -> str:
@@ -77,7 +77,7 @@ def _is_below(host: str, domains: tuple[str, ...]) -> bool:
 
 
 def hint_of(kind: str, base_url: str, refused: str) -> str | None:
-    """What to do about a request that was refused because its server is not where, or what, it is taken for.
+    """The hint for a request that failed because the base URL or the service is wrong; None where neither is.
 
     Args:
         kind: of provider.

@@ -22,7 +22,7 @@ _Block = dict[str, Any]
 
 
 class AnthropicVendor(StainlessVendor):
-    """How Anthropic is spoken to."""
+    """The adapter for Anthropic."""
 
     kind = "anthropic"
     failure = "AnthropicError"
@@ -187,8 +187,8 @@ def _close(message: Mapping[str, Any], draft: ReplyAssembler) -> None:
     if isinstance(stop, str):
         draft.stop = stop
     if isinstance(usage, dict):
-        for name, told in usage.items():
-            if (count := whole_number(told)) is not None:  # counts grow; some proxies end with a 0 for what was told
+        for name, value in usage.items():
+            if (count := whole_number(value)) is not None:  # counts grow; some proxies end with a 0
                 draft.counts[name] = max(count, draft.counts.get(name, count))
         draft.usage = _usage(draft.counts)
 

@@ -1,4 +1,4 @@
-"""Trying a server: the part of what an adapter must do that does a user's server no harm and costs next to nothing."""
+"""A check of a server: a few cheap requests that do a user's server no harm."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _JSON = _request('Answer with the JSON object {"word": "pong"} and nothing else.
 async def checkup(
     make: Make, *, no_such_model: Make | None = None, wrong_key: Make | None = None
 ) -> AsyncGenerator[Row]:
-    """Try a server, and tell of each thing that was tried as soon as that is over.
+    """Check a server, and yield the result of each request as soon as it is there.
 
     Args:
         make: the provider.
@@ -87,7 +87,7 @@ async def checkup(
 
 
 async def _tried(name: str, provider: Provider, request: Request, refusal: type[ProviderError] | None = None) -> Row:
-    """Ask once; where a `refusal` is due, an answer is wrong."""
+    """Send one request; where a `refusal` is expected, an answer is a failure."""
     began = time.monotonic()
     heard: list[Delta] = []
     try:
@@ -111,7 +111,7 @@ async def _tried(name: str, provider: Provider, request: Request, refusal: type[
 
 
 def _judged(request: Request, reply: Reply) -> str:
-    """What a reply took, in words.
+    """A line on a reply: its tokens and calls.
 
     Raises:
         ReplyError: it does not do what was asked.

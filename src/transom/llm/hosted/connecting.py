@@ -63,7 +63,7 @@ class ServerAddress:
         service: `anthropic`, `openai`, `azure`, `openrouter`, `ollama`; "" for a server of which nothing is known.
         key_variable: the environment variable that is looked at.
         key: what stands there; None where nothing does.
-        needs_key: whether it answers nobody without one.
+        needs_key: whether it answers no request without a key.
         proxy: through which it is asked; None where it is asked directly.
     """
 
@@ -165,7 +165,7 @@ def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
     """The key in a variable, without the line end that it may have been read with; None where there is none.
 
     Raises:
-        SettingsError: no header takes it. Nothing of it is told; SDKs would show all of it.
+        SettingsError: no header takes it. The message quotes nothing of it; SDKs would show all of it.
     """
     key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):

@@ -17,7 +17,7 @@ from transom.llm.turns import Opaque, Part, Text, ToolCall
 
 _MOST = 10**9  # tokens; no model reads or writes more in one call
 _GAVE_UP = frozenset({"error", "abort", "insufficient_system_resource"})
-"""What servers say in place of why the model stopped, where it did not: OpenRouter, vLLM and SGLang, DeepSeek."""
+"""Stop reasons of servers that gave up: OpenRouter, vLLM and SGLang, DeepSeek."""
 
 
 @dataclass
@@ -30,15 +30,15 @@ class _Piece:
 
 
 class ReplyAssembler:
-    """What has come of a reply so far.
+    """A reply that is being assembled.
 
     Args:
-        on_delta: is told text as it comes, and each call once the reply is whole.
+        on_delta: is called with text as it comes, and with each call once the reply is whole.
 
     Attributes:
         stop: why the model stopped, in the vendor's word; None while nothing says so.
-        usage: as far as it was told.
-        counts: what the vendor told of it, for one that tells it bit by bit.
+        usage: as far as it was reported.
+        counts: token counts so far, for a vendor that reports them bit by bit.
         in_pieces: whether it came in pieces so far, for a vendor that may send it whole behind them.
     """
 
@@ -53,13 +53,13 @@ class ReplyAssembler:
         self._latest: dict[Hashable, Hashable] = {}
 
     def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-        """Of several replies side by side, told apart by their `index`, always the same: the first, as a rule."""
+        """The choice that is kept of several, by its `index`; always the same one, normally the first."""
         if self._chosen is None:
             self._chosen = min((one.get("index") or 0 for one in choices), key=lambda index: index != 0)
         return next((one for one in choices if (one.get("index") or 0) == self._chosen), None)
 
     def text(self, key: Hashable, text: str) -> None:
-        """More of a text. `key` tells the pieces of one reply apart; they keep the order in which they began."""
+        """More of a text. `key` identifies a piece of the reply; pieces keep the order in which they began."""
         self._pieces.setdefault(key, _Piece("text")).texts.append(text)
         if text and self._on_delta:
             self._on_delta(Text(text))
@@ -120,7 +120,7 @@ class ReplyAssembler:
             by: who answered.
             stops: the vendor's words for why a model stops.
             calls_before: calls in the conversation so far; numbers the ids of a server that gives none.
-            usage: an estimate, for a server that tells none.
+            usage: an estimate, for a server that reports none.
             silent: whether the model may end without a word, which is a pause; else such a reply is broken.
 
         Raises:
@@ -135,7 +135,7 @@ class ReplyAssembler:
         if self.stop not in stops:
             raise ProviderError(
                 f"the model stopped for a reason that is not known here: {self.stop[:60]!r}",
-                hint="nobody can tell whether the reply is whole; use another model, or a newer transom",
+                hint="it is unknown whether the reply is whole; use another model, or a newer transom",
             )
         stop, parts = stops[self.stop], self._parts(calls_before)
         called = any(isinstance(part, ToolCall) for part in parts)
@@ -154,16 +154,16 @@ class ReplyAssembler:
         return whole
 
     def _usage(self, estimate: Usage) -> Usage:
-        """What was told, where it can be: nobody reads nothing, writes less, or finds more than all cached."""
+        """The reported usage where it is plausible: some input, no negative count, not more cached than read."""
         said = sum(len(text) for piece in self._pieces.values() for text in piece.texts)
         guess = replace(estimate, output_tokens=-(-said // 3))
-        told = self.usage
-        if told is None:
+        reported = self.usage
+        if reported is None:
             return guess
-        read, written = told.cached_tokens, told.cache_write_tokens
-        sane = 0 < told.input_tokens <= _MOST and 0 <= told.output_tokens <= _MOST
-        sane = sane and min(read, written) >= 0 and read + written <= told.input_tokens
-        return told if sane else replace(guess, cost=told.cost)
+        read, written = reported.cached_tokens, reported.cache_write_tokens
+        sane = 0 < reported.input_tokens <= _MOST and 0 <= reported.output_tokens <= _MOST
+        sane = sane and min(read, written) >= 0 and read + written <= reported.input_tokens
+        return reported if sane else replace(guess, cost=reported.cost)
 
     def _parts(self, calls_before: int) -> tuple[Part, ...]:
         parts: list[Part] = []
@@ -181,13 +181,13 @@ class ReplyAssembler:
         return tuple(parts)
 
 
-def whole_number(told: object) -> int | None:
-    """A count as a server tells it; None where it is none, as `true` is none."""
-    return told if isinstance(told, int) and not isinstance(told, bool) else None
+def whole_number(value: object) -> int | None:
+    """A count that a server sent; None for anything else, `true` included."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _arguments(piece: _Piece) -> Json:
-    """Arguments as JSON, null as no arguments; as the very text where it is none, so that the model can be told."""
+    """Arguments as JSON, null as no arguments; the raw text where it is no JSON, so that the model can be corrected."""
     text = "".join(piece.texts)
     if not text.strip():  # what an SDK has read is held to the same as what is read here
         held = held_arguments({} if piece.data is None else piece.data)

@@ -1,4 +1,4 @@
-"""From what a server said to one of our errors: by the status, never by the class that an SDK chose."""
+"""Mapping of a server's error response to our errors: by its status, never by the class that an SDK chose."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
         return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
         return RequestRefused(what)
-    told = f"status {status}: it sends us on to {headers.get('location', 'nowhere')}, which is not followed"
-    return ProviderError(told, hint="where that is right, make it the base URL")
+    what = f"status {status}: it redirects to {headers.get('location', 'nowhere')}, which is not followed"
+    return ProviderError(what, hint="where that is right, make it the base URL")
 
 
 def from_error_in_reply(error: Json) -> ProviderError:
@@ -143,7 +143,7 @@ def _read(body: Json) -> tuple[str, str]:
 
 
 def _error_of(body: Json) -> dict[str, Json]:
-    """What tells of the error; {} where it is no object."""
+    """The object that describes the error; {} where there is none."""
     if isinstance(body, list) and len(body) == 1:  # Gemini puts it into a list
         body = body[0]
     error = body.get("error", body) if isinstance(body, dict) else body

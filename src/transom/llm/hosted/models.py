@@ -1,4 +1,4 @@
-"""What is known of models: windows, sampling, caching. Facts of November 2026; settings go before them.
+"""Known properties of models: windows, sampling, caching. Facts of November 2026; settings override them.
 
 How a vendor's cache counts is in `cache_terms`.
 """
@@ -40,7 +40,7 @@ _COMPATIBLE = Capabilities(
 
 @dataclass(frozen=True)
 class Known:
-    """What holds for models of a name.
+    """Known properties of the models of one name pattern.
 
     Attributes:
         caps: what may be asked.
@@ -65,19 +65,19 @@ _OPENROUTER: Mapping[str, Known] = {
     "anthropic/*": Known(replace(_CLAUDE, sampling=True, tells_cost=True), 1.9),
     "*": Known(replace(_COMPATIBLE, context_tokens=128_000, tells_cost=True), 2.0),
 }
-# Ollama is told how large a window to make; of what else speaks like OpenAI nobody knows.
+# Ollama is sent the size of the window; of other compatible servers it is unknown.
 _OLLAMA: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
 _OTHERS: Mapping[str, Known] = {"*": Known(replace(_COMPATIBLE, context_known=False), 2.0)}
 _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER, "ollama": _OLLAMA}
 
 
 def known_model(service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True) -> Known:
-    """What is known of a model.
+    """The known properties of a model.
 
     Args:
         service: `anthropic`, `openai`, `openrouter`; anything else is a server of which nothing is known.
         model: its name.
-        context_tokens: its window, where somebody knows better.
+        context_tokens: its window from the settings, if set.
         parallel_tools: whether one reply may call several.
     """
     table = _TABLES.get(service, _OTHERS)

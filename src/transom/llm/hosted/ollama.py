@@ -33,7 +33,7 @@ _ONE_CALL = "Call at most one tool in a reply, and wait for its result."
 
 
 class OllamaVendor(Vendor):
-    """How Ollama is spoken to."""
+    """The adapter for Ollama."""
 
     kind = "ollama"
     tells_overflow = False
@@ -142,11 +142,11 @@ def _from_response(error: Any) -> Exception:
 
 
 def _not_a_reply(error: ValidationError) -> Exception:
-    """Outside of a stream the SDK tells an error in place of a reply only as the fields that it lacks."""
+    """Outside of a stream the SDK reports an error in place of a reply as missing fields."""
     for fault in error.errors(include_url=False):
         match fault["input"]:
-            case {"error": told}:
-                return from_error_in_reply(told)
+            case {"error": error_body}:
+                return from_error_in_reply(error_body)
     return unreadable("the reply is JSON, but no reply")
 
 

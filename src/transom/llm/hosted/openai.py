@@ -1,4 +1,4 @@
-"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp, whoever speaks it."""
+"""The Chat Completions API, through the SDK `openai`: OpenAI, Azure, OpenRouter, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from transom.llm.turns import Opaque, ToolCall, ToolResults, Turn, UserMessage
 _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
 _THOUGHTS = ("reasoning_content", "reasoning_details")
-"""What servers call the thinking that they want back in the next request."""
+"""Servers' names for the thinking that they want back in the next request."""
 _KINDS = {"content": "text", "refusal": "text", "tool_calls": "call", **dict.fromkeys(_THOUGHTS, "opaque")}
-"""Parts of a message, and as what they are kept."""
+"""Parts of a message, and the kinds of piece that they become."""
 
 
 class OpenAIVendor(StainlessVendor):
-    """How OpenAI is spoken to, and those that took over its API."""
+    """The adapter for OpenAI and for servers with its API."""
 
     kind = "openai"
     failure = "OpenAIError"
@@ -103,9 +103,9 @@ class OpenAIVendor(StainlessVendor):
                     return True
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
-                told = _told(choice, draft)
-                if isinstance(told, dict):
-                    _hear(told, draft)
+                content = _content(choice, draft)
+                if isinstance(content, dict):
+                    _hear(content, draft)
                 stop = choice.get("finish_reason")
                 if isinstance(stop, str) and draft.stop != "refusal":
                     draft.stop = stop
@@ -155,25 +155,25 @@ def _format(schema: Mapping[str, Json], rules: Rules) -> Any:
     return {"type": "json_schema", "json_schema": named}
 
 
-def _told(choice: Mapping[str, Any], draft: ReplyAssembler) -> Any:
-    """What a choice tells: a piece, or a whole message; behind pieces that one only tells what was not in them."""
+def _content(choice: Mapping[str, Any], draft: ReplyAssembler) -> Any:
+    """The content of a choice: a delta, or a whole message without the parts that came in deltas before it."""
     if piece := choice.get("delta"):
         draft.in_pieces = True
         return piece
     message = choice.get("message")
     if not draft.in_pieces or not isinstance(message, dict):
         return message
-    return {name: told for name, told in message.items() if not draft.holds(_KINDS.get(name, ""))}
+    return {name: content for name, content in message.items() if not draft.holds(_KINDS.get(name, ""))}
 
 
-def _hear(told: Mapping[str, Any], draft: ReplyAssembler) -> None:
+def _hear(content: Mapping[str, Any], draft: ReplyAssembler) -> None:
     for name in _THOUGHTS:
-        match told.get(name):
+        match content.get(name):
             case str(text) if text:
                 draft.opaque_text("thoughts", "openai", name, text)
             case [*items] if items:
                 draft.opaque_items("thoughts", "openai", name, items)
-    match told.get("content"):
+    match content.get("content"):
         case str(text):
             draft.text("text", text)
         case [*parts]:
@@ -181,11 +181,11 @@ def _hear(told: Mapping[str, Any], draft: ReplyAssembler) -> None:
                 match part:
                     case {"type": "text", "text": str(text)}:
                         draft.text("text", text)
-    match told.get("refusal"):
+    match content.get("refusal"):
         case str(text) if text:
             draft.text("text", text)
             draft.stop = "refusal"
-    match told.get("tool_calls"):
+    match content.get("tool_calls"):
         case [*calls]:
             for place, call in enumerate(calls):
                 _hear_call(place, call, draft)
@@ -205,24 +205,24 @@ def _hear_call(place: int, call: Any, draft: ReplyAssembler) -> None:
 
 
 def latest(before: Usage | None, document: Mapping[str, Any]) -> Usage:
-    """Of usage that is told several times the last counts, save for one that counts nothing."""
-    told = _usage(document)
-    if before is None or told.input_tokens or told.output_tokens:
-        return told
-    return before if told.cost is None else replace(before, cost=told.cost)
+    """The usage to keep where it is sent several times: the last, unless that counts nothing."""
+    new = _usage(document)
+    if before is None or new.input_tokens or new.output_tokens:
+        return new
+    return before if new.cost is None else replace(before, cost=new.cost)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details")
     cached = details if isinstance(details, dict) else {}
-    told = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+    counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
     kept = (cached.get("cached_tokens"), cached.get("cache_write_tokens"))
-    asked, said, read, written = (whole_number(count) or 0 for count in (*told, *kept))
+    asked, said, read, written = (whole_number(count) or 0 for count in (*counts, *kept))
     return Usage(asked, said, read, written, _cost(usage))
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter tells them: what it takes, and beside it what a vendor takes whose key is one's own."""
+    """Dollars, as OpenRouter reports them: its own charge, and the vendor's where the user's key is used there."""
     charged = _money(usage.get("cost"))
     if usage.get("is_byok") is not True:
         return charged
@@ -231,7 +231,7 @@ def _cost(usage: Mapping[str, Any]) -> float | None:
     return None if upstream is None else upstream + (charged or 0.0)
 
 
-def _money(told: object) -> float | None:
-    """What is no amount of money was not told."""
-    money = isinstance(told, int | float) and not isinstance(told, bool) and 0 <= told < math.inf
-    return float(told) if money else None  # type: ignore[arg-type]  # a number, as seen
+def _money(value: object) -> float | None:
+    """An amount of money; None for anything else."""
+    money = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+    return float(value) if money else None  # type: ignore[arg-type]  # a number, as seen

@@ -1,4 +1,4 @@
-"""Requests that are too long, and how long: every vendor says it in words of its own, and few in a field."""
+"""Sizes of requests that are too long: every vendor reports them in words of its own, few in a field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHERWISE = re.compile(
     r"(?:parameter|argument|field|option|key|property|keyword)",
     re.I,
 )
-"""What is said of a parameter, whose name may be that of the window."""
+"""Complaints about a parameter, whose name may be that of the window."""
 
 _FIRST_WORDS = 4_000
 """Characters of what a server said in which its numbers are looked for: these patterns begin anew at every place, and
@@ -61,7 +61,7 @@ _SIZES = tuple(re.compile(text.format_map(_PUT), re.I | re.S) for text in _SAID)
 
 
 class Sizes(NamedTuple):
-    """Of a request that is too long, in tokens; None where nobody says.
+    """Sizes of a request that is too long, in tokens; None where the server does not report them.
 
     Attributes:
         needed: what it takes.
@@ -87,6 +87,6 @@ def overflow(kind: str, said: str, error: Mapping[str, Json]) -> Sizes | None:
             return Sizes(needed, limit)
     for pattern in _SIZES:
         if found := pattern.search(said, 0, _FIRST_WORDS):
-            told = {name: int(number.replace(",", "")) for name, number in found.groupdict().items()}
-            return Sizes(told["needed"] + told.get("more", 0) if "needed" in told else None, told["limit"])
+            sizes = {name: int(number.replace(",", "")) for name, number in found.groupdict().items()}
+            return Sizes(sizes["needed"] + sizes.get("more", 0) if "needed" in sizes else None, sizes["limit"])
     return Sizes()

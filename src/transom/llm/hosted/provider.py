@@ -36,8 +36,8 @@ class HostedProvider(Provider):
         model: its name there.
         server: where it is, and what is agreed with it.
         known: what is known of the model.
-        local: whether what it is sent stays on this machine. An address does not tell: a server here may hand
-            everything on.
+        local: whether requests stay on this machine. An address does not show it: a local server may forward
+            everything.
     """
 
     name: str = ""
@@ -54,7 +54,7 @@ class HostedProvider(Provider):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What its server and its proxy are shown."""
+        """Keys and passwords that its server and its proxy are sent."""
         server = self._server
         return (server.api_key, *secret_parts(server.base_url), *secret_parts(server.proxy))
 
@@ -133,7 +133,7 @@ class HostedProvider(Provider):
         return error
 
     def _how_to_fit(self, limit: int | None) -> str:
-        """What heals an overflow that the server told of: windows are made as large as the settings say."""
+        """The hint for an overflow that the server reported: windows are made as large as the settings say."""
         setting = f"llm.{self._vendor.kind}.context_tokens"
         if limit is None:
             return f"say how large its window is ({setting}), or choose a model with a larger one"
@@ -155,12 +155,12 @@ class HostedProvider(Provider):
 
 
 def _forget_what_quotes(redact: Redactor, error: ProviderError) -> None:
-    """An SDK's error may have the body of a response in its text, and whoever prints a traceback prints its causes."""
+    """Drop causes that hold a secret: an SDK's error may quote a response, and a traceback prints all causes."""
     # An error of ours that an SDK wrapped has that wrapper for its cause, whose cause it is: a circle.
     seen, inner = {id(error)}, error.__cause__ or error.__context__
     while inner is not None and id(inner) not in seen:
-        told = f"{inner!s} {inner!r}"
-        if redact(told) != told:
+        text = f"{inner!s} {inner!r}"
+        if redact(text) != text:
             error.__cause__ = error.__context__ = None
             return
         seen.add(id(inner))

@@ -1,4 +1,4 @@
-"""A JSON Schema as vendors take it who hold answers to it: each knows a part of the language, and refuses the rest.
+"""A JSON Schema as vendors accept it for structured output: each knows a part of the language, refuses the rest.
 
 Answers are held to the whole schema here in any case, so a vendor may be sent less of it; never one without an answer.
 """
@@ -51,21 +51,21 @@ def with_parts(schema: Schema, change: _Change) -> dict[str, Json]:
 
 
 def without_patterns(schema: Schema) -> dict[str, Json]:
-    """The schema with its patterns told in descriptions: many servers refuse a whole request for one that they do not
+    """The schema with its patterns moved to descriptions: many servers refuse a request for a pattern that they do not
     know. Answers and calls are held to them here in any case.
     """
-    told: list[str] = []
-    made = _without_patterns(schema, told)
-    return _loosened(made) if told else made
+    moved: list[str] = []
+    made = _without_patterns(schema, moved)
+    return _loosened(made) if moved else made
 
 
-def _without_patterns(schema: Schema, told: list[str]) -> dict[str, Json]:
-    made = with_parts(schema, lambda part: _without_patterns(part, told))
+def _without_patterns(schema: Schema, moved: list[str]) -> dict[str, Json]:
+    made = with_parts(schema, lambda part: _without_patterns(part, moved))
     if isinstance(pattern := made.get("pattern"), str):
         del made["pattern"]
-        told.append(f"It matches the regular expression {pattern}")
+        moved.append(f"It matches the regular expression {pattern}")
         about = made.get("description")
-        made["description"] = f"{about} {told[-1]}" if isinstance(about, str) and about else told[-1]
+        made["description"] = f"{about} {moved[-1]}" if isinstance(about, str) and about else moved[-1]
     return made
 
 
@@ -101,7 +101,7 @@ _IN_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Rules:
-    """What may stand in a schema that a vendor holds answers to.
+    """The part of JSON Schema that a vendor accepts for structured output.
 
     Attributes:
         words: keywords that it may have.
@@ -123,10 +123,10 @@ class Rules:
             return False
         if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {"properties", "items", "additionalProperties"}:
             return False
-        told = schema.get("type")
-        if isinstance(told, list) and not self.whole:
+        kind = schema.get("type")
+        if isinstance(kind, list) and not self.whole:
             return False
-        types = told if isinstance(told, list) else [told]
+        types = kind if isinstance(kind, list) else [kind]
         if ("object" in types and not self._names_all(schema)) or ("array" in types and "items" not in schema):
             return False
         return all(map(self.fit, _parts(schema)))
@@ -148,7 +148,7 @@ _MOST_UNIONS = 16
 
 
 def for_anthropic(schema: Schema) -> dict[str, Json] | None:
-    """The schema as Anthropic takes it: what it refuses is told in descriptions.
+    """The schema as Anthropic accepts it: what it refuses is moved to descriptions.
 
     None where that would be another schema: it closes all objects and knows no recursion, so that of a table with keys
     of any name nothing would be left, for example. None as well where it is more than it takes.

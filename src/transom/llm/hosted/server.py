@@ -1,4 +1,4 @@
-"""Where a server is, and what is agreed with it."""
+"""How a server is reached, and the SDK clients for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BODY = 32 * 1024 * 1024
 
 
 NO_KEY = "none"
-"""Sent to servers that want none; the SDKs insist on something."""
+"""Sent to servers that need no key; the SDKs insist on one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Server:
         max_body: bytes that one reply may have.
         key_variable: the environment variable that holds the key, for messages.
         official: whether it is the vendor's own address, where an account's organization and project hold.
-        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "": its address tells.
+        service: whose models answer, where that is known: `openai`, `azure`, `openrouter`, ...; "": see its address.
         proxy: through which it is asked, as `proxy_of` says; None: directly, whatever the environment has.
     """
 
@@ -51,7 +51,7 @@ class Server:
 
 
 HEADERS = {"Accept-Encoding": "identity"}
-"""Of each request, beside those that an SDK makes of the key and the body."""
+"""Headers of each request, beside those that an SDK makes of the key and the body."""
 
 
 def send_only_ours(client: Any, variable: str) -> None:
@@ -77,10 +77,10 @@ def send_only_ours(client: Any, variable: str) -> None:
 
 @dataclass(frozen=True)
 class _Held(Generic[T]):
-    """A client, and what lets go of it when it is closed."""
+    """A client, and the generator that closes it."""
 
     client: T
-    life: AsyncGenerator[None]
+    closer: AsyncGenerator[None]
 
 
 class Clients(Generic[T]):
@@ -106,16 +106,16 @@ class Clients(Generic[T]):
         """Close the client of this loop, if it has one; those of other loops are in use there."""
         held = self._held.pop()
         if held is not None:
-            await held.life.aclose()
+            await held.closer.aclose()
 
     def _begin(self) -> _Held[T]:
         client = self._make()
-        life = self._live(client)
+        closer = self._until_closed(client)
         with suppress(StopIteration):
-            life.__anext__().send(None)  # begun, it is one of those that a loop ends before it is closed
-        return _Held(client, life)
+            closer.__anext__().send(None)  # a started generator is closed by its loop before the loop closes
+        return _Held(client, closer)
 
-    async def _live(self, client: T) -> AsyncGenerator[None]:
+    async def _until_closed(self, client: T) -> AsyncGenerator[None]:
         try:
             yield
         finally:

@@ -1,4 +1,4 @@
-"""What differs from vendor to vendor, and what the adapters have in common."""
+"""The adapter interface for vendors, and the code that adapters share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transom.llm.turns import AssistantMessage, Text, Turn
 
 
 class Vendor:
-    """How a server is spoken to: how a request is put, sent, and how documents become a reply.
+    """An adapter: it builds a request body, sends it, and turns the documents that come into a reply.
 
     Attributes:
         kind: `anthropic`, `openai`, `ollama`; its SDK's name.
@@ -135,10 +135,10 @@ def chat_messages(shown: Rendered, system: str, put: Callable[[Turn], list[Any]]
 
 
 def said(turn: AssistantMessage) -> str:
-    """What a model said, without what it called and thought."""
+    """The text of a message, without calls and thinking."""
     return "".join(part.text for part in turn.parts if isinstance(part, Text))
 
 
 def function(name: str, description: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as those take it who speak like OpenAI."""
+    """A tool in OpenAI's format."""
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}

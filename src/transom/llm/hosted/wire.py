@@ -16,7 +16,7 @@ Document = dict[str, Any]
 """Somebody else's JSON: nothing in it is what it should be until it was looked at."""
 
 _FIELDS = ("data:", "event:", "id:", "retry:", ":")
-"""What an event's lines begin with; no JSON begins so."""
+"""Beginnings of an event's lines; no JSON begins so."""
 GRACE = 0.5
 """Seconds that a server has to close what it has sent whole."""
 
@@ -83,7 +83,7 @@ def _document(text: str, *, is_error: bool = False) -> Document:
 
 
 async def _beginning(texts: AsyncIterable[str]) -> str:
-    """As much of a body as tells events from anything else."""
+    """The beginning of a body, enough of it to recognise events."""
     head = ""
     async for text in texts:
         head = (head + text).lstrip()

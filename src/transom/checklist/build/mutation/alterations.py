@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from transom.checklist.atoms import REFERENCE_FIELD, Entry
-from transom.checklist.build.mutation.probe import Answer, RealFile
+from transom.checklist.build.prober import Answer, RealFile
 
 Way: TypeAlias = Literal["line emptied", "file cut", "text changed"]
 PER_FILE: Final = 6
@@ -63,7 +63,7 @@ def noticed(one: Alteration, before: Answer, after: Answer) -> bool:
     if after.refused is not None:
         return True
     # The text of a changed line may stand in `value` as it is; only what was read from it counts.
-    return after.fields != before.fields if one.way == "text changed" else after.said != before.said
+    return after.fields != before.fields if one.way == "text changed" else after.placed != before.placed
 
 
 def _spread(entries: Sequence[Entry]) -> list[Entry]:
@@ -80,7 +80,7 @@ def _changed(file: RealFile, number: int, entry: Entry) -> Iterator[Alteration]:
     """A digit or letter changed of each value that stands in the entry's line."""
     line = file.lines[number - 1]
     for value in dict.fromkeys(_values(entry)):
-        for start, end in _places(line, value):
+        for start, end in places(line, value):
             token = line[start:end]
             text = file.with_line(number, f"{line[:start]}{_other(token)}{line[end:]}")
             alone = file.text.count(token) == 1 and len(token) > 1
@@ -96,7 +96,7 @@ def _values(entry: Entry) -> Iterator[str | float]:
                 yield value
 
 
-def _places(line: str, value: str | float) -> list[tuple[int, int]]:
+def places(line: str, value: str | float) -> list[tuple[int, int]]:
     """Where a value is printed in a line: a text as it is, a number in any unit that is a power of ten."""
     if isinstance(value, str):
         return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]

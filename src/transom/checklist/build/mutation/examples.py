@@ -10,7 +10,8 @@ from rapidfuzz import fuzz
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Entry, Requirements, Source, ValidationItem
-from transom.checklist.build.mutation.probe import Probe, RealFile
+from transom.checklist.build.mutation.alterations import places
+from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.run.evaluate import evaluate
 from transom.checklist.run.files import Evidence, File, classify
 from transom.checklist.run.judge import field_of, has_field, is_empty, shortfall, show
@@ -42,7 +43,7 @@ class Tried:
 class Examples:
     """The trials of one checker."""
 
-    probe: Probe
+    prober: Prober
     config: CheckerConfig
     sources: tuple[Source, ...]
     files: tuple[RealFile, ...]
@@ -52,7 +53,7 @@ class Examples:
         item, name = self._item(example), self._name(example)
         if item is None:
             return Tried(untried=f"{_called(example)} is of no item of checker.yaml")
-        answer = await self.probe.answer(name, _ended(example.text))
+        answer = await self.prober.answer(name, _ended(example.text))
         mine = [entry for entry in answer.entries if _belongs(entry, item)]
         if answer.refused is not None:
             return Tried(untried=f"{_called(example)} cannot be read alone: {answer.refused}")
@@ -78,19 +79,31 @@ class Examples:
         if item is None or spot is None:
             return None
         file, number, line = spot
-        before = await self.probe.answer(file.name, file.text)
-        after = await self.probe.answer(file.name, file.with_line(number, line))
+        before = await self.prober.answer(file.name, file.text)
+        after = await self.prober.answer(file.name, file.with_line(number, line))
         where = f"{_called(example)}, in place of {file.name}:{number},"
         if after.refused is not None:
             return Tried()
         there = [entry for entry in after.entries if entry.line_number == number and _belongs(entry, item)]
         if not there:
-            return Tried(problem=f"{where} changes nothing") if after.said == before.said else Tried()
+            return Tried(problem=f"{where} changes nothing") if after.placed == before.placed else Tried()
         # A field may come from what stands around the line, so only the item's own question is asked.
         outcomes = {_outcome_of(item, entry) for entry in there}
         if example.outcome in outcomes:
             return Tried()
+        if await self._rests_on_others(file, number, item):
+            return Tried(untried=f"{where} cannot be tried: the lines around it decide what is read from that line")
         return Tried(problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}")
+
+    async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
+        """Whether a real line gives another outcome alone than in its file, e.g. a command and the error below it."""
+
+        async def outcomes(text: str, line: int) -> set[str]:
+            entries = (await self.prober.answer(file.name, text)).entries
+            return {_outcome_of(item, one) for one in entries if one.line_number == line and _belongs(one, item)}
+
+        alone = await outcomes(_ended(file.lines[number - 1]), 1)
+        return bool(alone) and alone != await outcomes(file.text, number)
 
     async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
         """An example that an atom reads only among other lines: then it must be right there, with all its fields."""
@@ -98,7 +111,7 @@ class Examples:
         if spot is None or placed is None:
             return Tried(problem=f"{_called(example)} yields no {item.category} with {item.select}")
         file, number, line = spot
-        answer = await self.probe.answer(file.name, file.with_line(number, line))
+        answer = await self.prober.answer(file.name, file.with_line(number, line))
         there = [entry for entry in answer.entries if entry.line_number == number and _belongs(entry, item)]
         problem = placed.problem or _wrong_fields(example, there)
         if problem:
@@ -116,7 +129,7 @@ class Examples:
         found: list[tuple[float, RealFile, int]] = []
         for file in (one for one in self.files if classify(one.name, self.sources)[0] == kind):
             lines = file.lines
-            for entry in (await self.probe.answer(file.name, file.text)).entries:
+            for entry in (await self.prober.answer(file.name, file.text)).entries:
                 if entry.line_number and _belongs(entry, item):
                     found.append((fuzz.ratio(lines[entry.line_number - 1], line), file, entry.line_number))
         if not found:
@@ -130,7 +143,7 @@ class Examples:
         None where other lines decide as well, or what the text lacks decides: another file may have that.
         """
         lines, name = example.text.split("\n"), self._name(example)
-        answer = await self.probe.answer(name, _ended(example.text))
+        answer = await self.prober.answer(name, _ended(example.text))
         mine = [entry for entry in answer.entries if entry.line_number and _belongs(entry, item)]
         if not mine:
             return next((one for one in reversed(lines) if one.strip()), None)
@@ -139,12 +152,14 @@ class Examples:
         if entry is None:
             return None
         line = lines[(entry.line_number or 1) - 1]
-        single = (await self.probe.answer(name, _ended(line))).entries
+        if _is_told_elsewhere(example, item, line):
+            return None
+        single = (await self.prober.answer(name, _ended(line))).entries
         return line if all(_decides(item, one, example) for one in single if _belongs(one, item)) else None
 
     async def entries(self, example: SpecExample, item: ValidationItem) -> list[Entry] | None:
         """The item's entries of the example alone; None where atom A reads such a text only among other lines."""
-        answer = await self.probe.answer(self._name(example), _ended(example.text))
+        answer = await self.prober.answer(self._name(example), _ended(example.text))
         mine = [entry for entry in answer.entries if _belongs(entry, item)]
         return None if answer.refused is not None or not (mine or _may_be_silent(example, item)) else mine
 
@@ -153,7 +168,7 @@ class Examples:
     ) -> tuple[Outcome, CheckerConfig, Evidence]:
         """What the checker makes of the example for one item: its answer, without waivers."""
         name = self._name(example)
-        answer = await self.probe.answer(name, _ended(example.text))
+        answer = await self.prober.answer(name, _ended(example.text))
         kind, rank = classify(name, self.sources)
         evidence = Evidence((File(name, kind, rank, lambda: [example.text]),), answer.entries)
         config = self.config.model_copy(update={"items": (item.model_copy(update={"only_with": None}),)})
@@ -175,6 +190,14 @@ class Examples:
 def _may_be_silent(example: SpecExample, item: ValidationItem) -> bool:
     """Whether the example's outcome may come of what its text lacks."""
     return not example.fields and (example.outcome == "holds") is (item.mode == "forbid")
+
+
+def _is_told_elsewhere(example: SpecExample, item: ValidationItem, line: str) -> bool:
+    """Whether what the item asks of stands in another line than the one that an entry points to, e.g. a heading."""
+    asked = [item.condition.field] if item.condition else [item.select, *item.required]
+    values = [value for fields in example.fields for name, value in fields.items() if name in asked]
+    printed = [one for one in values if isinstance(one, str | int | float) and not isinstance(one, bool)]
+    return any(places(example.text, one) and not places(line, one) for one in printed if str(one).strip())
 
 
 def _outcome_of(item: ValidationItem, entry: Entry) -> str:

@@ -10,23 +10,13 @@ from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.combinations import run_tests
 from transom.checklist.build.mutation.examples import Examples, Tried
-from transom.checklist.build.mutation.patterns import ask_about_names, try_patterns
-from transom.checklist.build.mutation.probe import Answer, Probe, RealFile
+from transom.checklist.build.mutation.patterns import try_patterns
+from transom.checklist.build.prober import Answer, Prober, RealFile
 from transom.checklist.results import Combination, MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
-from transom.sandbox import Sandbox
 
 _SHOWN: Final = 8
 _SEEDS: Final = (1, 2)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """On what a checker is tried: the item's files, or excerpts of those that are long; and whether on the tests."""
-
-    sandbox: Sandbox
-    files: tuple[RealFile, ...]
-    tests: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,36 +67,39 @@ class _Score:
         )
 
 
-async def mutate(code: str, config: CheckerConfig, spec: SpecDocument, setting: Setting) -> Mutation:
+async def mutate(
+    prober: Prober, config: CheckerConfig, spec: SpecDocument, files: Sequence[RealFile], *, tests: bool = False
+) -> Mutation:
     """Try a checker on the ItemSpec's examples and on altered files.
 
     Args:
-        code: `atoms.py`, which must load.
+        prober: of `atoms.py`, which must load.
         config: `checker.yaml`.
         spec: its examples say what must be read, and its patterns where.
+        files: the item's files, or excerpts of those that are long.
+        tests: try the combinations of requirements and waivers, too.
     """
     score = _Score()
-    async with Probe(code, setting.sandbox) as probe:
-        seen = [(file, await probe.answer(file.name, file.text)) for file in setting.files]
-        readable = [(file, answer) for file, answer in seen if answer.refused is None]
-        refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
-        examples = Examples(probe, config, await probe.sources(), tuple(file for file, _ in readable))
-        wrong, spec_wrong, untried = await _examples(examples, spec, score)
-        tests = await run_tests(examples, spec) if setting.tests else ()
-        problems, asked = await _altered(probe, readable, score)
-        problems += await _same_again(code, setting.sandbox, probe, readable, score)
+    seen = [(file, await prober.answer(file.name, file.text)) for file in files]
+    readable = [(file, answer) for file, answer in seen if answer.refused is None]
+    refused = [f"{file.name} cannot be tried: {one.refused}" for file, one in seen if one.refused is not None]
+    examples = Examples(prober, config, await prober.sources(), tuple(file for file, _ in readable))
+    wrong, spec_wrong, untried = await _examples(examples, spec, score)
+    combinations = await run_tests(examples, spec) if tests else ()
+    problems, asked = await _altered(prober, readable, score)
+    problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
-    patterns = await try_patterns(spec, read, setting.sandbox)
+    patterns = await try_patterns(spec, read, prober)
     return Mutation(
         row=score.row(),
         examples=tuple(wrong),
-        problems=tuple(problems),
+        problems=(*problems, *patterns.keyed),
         spec=tuple(spec_wrong),
         untested=_untested(config, spec),
         missed=patterns.missed,
-        questions=(*asked, *patterns.questions, *ask_about_names(code, spec, read)),
+        questions=(*asked, *patterns.questions),
         untried=(*refused, *untried, *patterns.untried),
-        tests=tests,
+        tests=combinations,
     )
 
 
@@ -131,7 +124,9 @@ async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tu
     return wrong[:_SHOWN], spec_wrong[:_SHOWN], untried
 
 
-async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score: _Score) -> tuple[list[str], list[str]]:
+async def _altered(
+    prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score
+) -> tuple[list[str], list[str]]:
     """Alterations that change nothing: faults, and mere questions."""
     problems: list[str] = []
     asked: list[str] = []
@@ -139,7 +134,7 @@ async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score:
         alive: list[Alteration] = []
         followed: set[str] = set()
         for one in alterations(file, before.entries):
-            if noticed(one, before, await probe.answer(file.name, one.text)):
+            if noticed(one, before, await prober.answer(file.name, one.text)):
                 followed.add(one.of)
             else:
                 alive.append(one)
@@ -152,7 +147,7 @@ async def _altered(probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score:
             lines.add(one.line)
         for of in sorted(followed):
             score.take(_way(of), None)
-        asked += await _moved(probe, file, before)
+        asked += await _moved(prober, file, before)
     return problems[:_SHOWN], asked[:_SHOWN]
 
 
@@ -161,27 +156,25 @@ def _way(of: str) -> str:
     return {"emptied": "line emptied", "cut": "file cut"}.get(what, "text changed")
 
 
-async def _moved(probe: Probe, file: RealFile, before: Answer) -> list[str]:
+async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:
     """A blank line at the top changes nothing but the numbers of the lines."""
     if not is_prose(file) or not before.entries:
         return []
-    after = await probe.answer(file.name, f"\n{file.text}")
-    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.said]
-    if after.refused is not None or after.said == lower:
+    after = await prober.answer(file.name, f"\n{file.text}")
+    lower = [(line + 1 if isinstance(line, int) else line, *rest) for line, *rest in before.placed]
+    if after.refused is not None or after.placed == lower:
         return []
     return [f"{file.name}: atom A reads something else when a blank line is put before the first one; why?"]
 
 
-async def _same_again(
-    code: str, sandbox: Sandbox, probe: Probe, seen: Sequence[tuple[RealFile, Answer]], score: _Score
-) -> list[str]:
+async def _same_again(prober: Prober, seen: Sequence[tuple[RealFile, Answer]], score: _Score) -> list[str]:
     """The same text gives the same entries: after other texts, in a fresh process, with another order of sets."""
     problems: list[str] = []
     for file, before in seen:
-        if (await probe.asked_again(file.name, file.text)) != before:
+        if (await prober.asked_again(file.name, file.text)) != before:
             problems.append(f"{file.name}: atom A keeps something between calls; it reads something else after others")
     for seed in _SEEDS if seen and not problems else ():
-        async with Probe(code, sandbox.seeded(seed)) as fresh:
+        async with Prober(prober.code, prober.sandbox.seeded(seed)) as fresh:
             other = [file.name for file, before in seen if (await fresh.answer(file.name, file.text)) != before]
         problems += [f"{name}: atom A goes by the order of a set" for name in other]
     if seen:

@@ -271,7 +271,8 @@ class RowReader:
         if unit and unit["field"] in self.rule["fields"]:
             if fields.get(unit["of"]) not in unit["powers"]:
                 raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
-            fields[unit["field"]] = float(f"{fields[unit['field']]}e{unit['powers'][fields[unit['of']]]}")
+            digits, _, power = str(fields[unit["field"]]).partition("e")  # by its digits: 0.11, not 0.1100000001
+            fields[unit["field"]] = float(f"{digits}e{int(power or 0) + unit['powers'][fields[unit['of']]]}")
         if flag:
             self.flagged(number, line, fields, flag)
 

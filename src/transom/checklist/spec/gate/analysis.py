@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Final
 
-from transom.checklist.spec.gate.problem import SpecProblem, is_thin
+from transom.checklist.spec.gate.problems import Problems, comma_list
 from transom.checklist.spec.shapes import Analysis
 
-STEPS = 7
+STEPS: Final = 7
 
 
-def analysis_says(analysis: Analysis) -> Iterator[SpecProblem]:
+def check_steps(found: Problems, analysis: Analysis) -> None:
     """The findings of the analysis."""
-    yield from _steps(analysis)
-    if analysis.capability_type is None:
-        yield SpecProblem("spec.analysis.type", analysis.line, "Capability type must be 1, 2, 3 or 4")
-    if is_thin(analysis.reason, 3):
-        yield SpecProblem(
-            "spec.analysis.reason", analysis.line, "Reason must say why the capability type is what it is"
-        )
-    if is_thin(analysis.reading):
-        yield SpecProblem("spec.analysis.notation", analysis.line, "Notation must say how it was read, or: none used")
-
-
-def _steps(analysis: Analysis) -> Iterator[SpecProblem]:
     numbers = [step.number for step in analysis.steps]
-    if numbers != list(range(1, STEPS + 1)):
-        found = ", ".join(map(str, numbers)) or "none"
-        yield SpecProblem("spec.analysis.steps", 1, f"the analysis has steps {found}; must be 1 to {STEPS}, in order")
+    what = f"the analysis has steps {comma_list([str(one) for one in numbers])}; must be 1 to {STEPS}, in order"
+    found.unless(numbers == list(range(1, STEPS + 1)), "spec.analysis.steps", 1, what)
     for step in analysis.steps:
-        if is_thin(step.text):
-            yield SpecProblem("spec.analysis.steps", step.line, f"step {step.number} says nothing")
+        found.thin(step.text, "spec.analysis.steps", step.line, f"step {step.number}")
+    wanted = "Capability type must be 1, 2, 3 or 4"
+    found.unless(analysis.capability_type, "spec.analysis.type", analysis.line, wanted)
+    found.thin(analysis.reason, "spec.analysis.reason", analysis.line, "Reason (why the capability type is so)", 3)
+    found.thin(analysis.reading, "spec.analysis.notation", analysis.line, "Notation (how it was read, or: none used)")

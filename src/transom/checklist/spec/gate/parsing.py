@@ -3,151 +3,105 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from transom.canonical import Json
 from transom.checklist.atoms import ENTRY_KEYS, REFERENCE_FIELD
-from transom.checklist.spec.gate.problem import SpecProblem, consecutive, is_thin, listed, missing
+from transom.checklist.spec.gate.problems import Problems, comma_list
 from transom.checklist.spec.shapes import Category, Example, ParsingSection
 from transom.checklist.spec.words import FIELD_TYPES
 
+_JSON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    "String": str, "Boolean": bool, "Integer": int, "Number": (int, float), "List": list, "Object": dict,
+}  # fmt: skip
 
-def parsing_says(section: ParsingSection) -> Iterator[SpecProblem]:
+
+def check_parsing(found: Problems, section: ParsingSection) -> None:
     """The findings of Section 1."""
-    yield from _categories(section)
-    for category in section.categories:
-        yield from missing("spec.category", category.line, _name(category), [("Purpose", category.purpose)])
-        yield from _key(category)
-        yield from _fields(category)
-    yield from _fields_example(section)
-    yield from _output_example(section)
-
-
-def _name(category: Category) -> str:
-    return f"{category.number} {category.name}".strip()
-
-
-def _categories(section: ParsingSection) -> Iterator[SpecProblem]:
-    if not section.keys():
-        yield SpecProblem("spec.categories", section.line, "no category with a key in parsed_fields (`### 1.1 ...`)")
-    yield from consecutive("spec.categories", [c.number for c in section.categories], "1", section.line)
+    what = "no category with a key in parsed_fields (`### 1.1 ...`)"
+    found.unless(section.keys(), "spec.categories", section.line, what)
+    found.numbered("spec.categories", [category.number for category in section.categories], "1", section.line)
     for key, count in Counter(section.keys()).items():
-        if count > 1:
-            yield SpecProblem("spec.categories", section.line, f"category key {key} is used {count} times")
-
-
-def _key(category: Category) -> Iterator[SpecProblem]:
-    strange = [field.name for field in category.fields if field.name not in ENTRY_KEYS]
-    if category.key is None and (strange or not category.fields):
-        yield SpecProblem("spec.category.key", category.line, f"{_name(category)}: Category key is missing")
-    if category.key in (*ENTRY_KEYS, REFERENCE_FIELD):
-        yield SpecProblem("spec.category.key", category.line, f"{_name(category)}: the key {category.key} is reserved")
-
-
-def _fields(category: Category) -> Iterator[SpecProblem]:
-    if not category.fields:
-        yield SpecProblem("spec.fields", category.line, f"{_name(category)}: Key Fields is missing or empty")
-    for name, count in Counter(field.name for field in category.fields).items():
-        if count > 1:
-            yield SpecProblem(
-                "spec.fields", category.line, f"{_name(category)}: field {name} stands there {count} times"
-            )
-    for field in category.fields:
-        if field.type not in FIELD_TYPES:
-            given = f"type {field.type!r}" if field.type else "no type"
-            wanted = ", ".join(FIELD_TYPES)
-            yield SpecProblem(
-                "spec.fields.type", field.line, f"field {field.name} has {given}; must be one of {wanted}"
-            )
-        if is_thin(field.meaning):
-            yield SpecProblem("spec.fields.meaning", field.line, f"field {field.name} does not say what it is")
-
-
-def _unread(gate: str, label: str, example: Example | None, line: int) -> Iterator[SpecProblem]:
-    if example is None:
-        yield SpecProblem(gate, line, f"{label} is missing (a fenced literal)")
-    elif example.error:
-        yield SpecProblem(gate, example.line, f"{label} cannot be read: {example.error}")
-
-
-def _fields_example(section: ParsingSection) -> Iterator[SpecProblem]:
-    gate, label, example = "spec.fields.example", "parsed_fields Example", section.fields_example
-    yield from _unread(gate, label, example, section.line)
-    if example is None or example.error:
-        return
-    value = example.value
-    if not isinstance(value, dict):
-        yield SpecProblem(gate, example.line, f"{label} must be one dict of categories")
-        return
-    keys = section.keys()
-    unknown = [key for key in value if key not in (*keys, REFERENCE_FIELD)]
-    absent = [key for key in keys if key not in value]
-    if unknown or absent:
-        yield SpecProblem(
-            gate,
-            example.line,
-            f"{label} must hold exactly the categories; missing {listed(absent)}, unknown {listed(unknown)}",
-        )
+        found.unless(count == 1, "spec.categories", section.line, f"category key {key} is used {count} times")
     for category in section.categories:
-        if category.key in value and category.key is not None:
-            yield from _category_example(category, value[category.key], example.line)
+        _category(found, category)
+    if fields := _read(found, "spec.fields.example", "parsed_fields Example", section.fields_example, section.line):
+        _fields_example(found, section, fields)
+    if output := _read(found, "spec.output.example", "Output Example", section.output_example, section.line):
+        _output_example(found, section, output)
 
 
-def _category_example(category: Category, value: Json, line: int) -> Iterator[SpecProblem]:
-    gate = "spec.fields.example"
+def _category(found: Problems, category: Category) -> None:
+    name, line = f"{category.number} {category.name}".strip(), category.line
+    found.thin(category.purpose, "spec.category.purpose", line, f"{name}: Purpose")
+    strange = [field.name for field in category.fields if field.name not in ENTRY_KEYS]
+    keyless = category.key is None and (strange or not category.fields)
+    found.unless(not keyless, "spec.category.key", line, f"{name}: Category key is missing")
+    reserved = category.key in (*ENTRY_KEYS, REFERENCE_FIELD)
+    found.unless(not reserved, "spec.category.key", line, f"{name}: the key {category.key} is reserved")
+    found.unless(category.fields, "spec.fields", line, f"{name}: Key Fields is missing or empty")
+    for field, count in Counter(field.name for field in category.fields).items():
+        found.unless(count == 1, "spec.fields", line, f"{name}: field {field} stands there {count} times")
+    for one in category.fields:
+        what = f"field {one.name} has type {one.type or 'none'}; must be one of {', '.join(FIELD_TYPES)}"
+        found.unless(one.type in FIELD_TYPES, "spec.fields.type", one.line, what)
+        found.thin(one.meaning, "spec.fields.meaning", one.line, f"what field {one.name} is")
+
+
+def _read(found: Problems, gate: str, label: str, example: Example | None, line: int) -> Example | None:
+    """An example that could be read."""
+    if example is None:
+        found.add(gate, line, f"{label} is missing (a fenced literal)")
+    elif example.error:
+        found.add(gate, example.line, f"{label} cannot be read: {example.error}")
+    return example if example and not example.error else None
+
+
+def _fields_example(found: Problems, section: ParsingSection, example: Example) -> None:
+    for problem in _fields_problems(section, example.value):
+        found.add("spec.fields.example", example.line, f"parsed_fields Example {problem}")
+
+
+def _fields_problems(section: ParsingSection, value: Json) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield SpecProblem(gate, line, f"parsed_fields Example: {category.key} must be a dict of fields")
+        yield "must be one dict of categories"
         return
-    declared = {field.name: field.type for field in category.fields}
-    unknown = [name for name in value if name not in declared]
-    absent = [name for name in declared if name not in value]
-    if unknown or absent:
-        yield SpecProblem(
-            gate,
-            line,
-            f"parsed_fields Example: {category.key} must hold exactly its Key Fields; "
-            f"missing {listed(absent)}, unknown {listed(unknown)}",
-        )
-    for name in (one for one in declared if one in value):
-        if not _fits(declared[name], value[name]):
-            yield SpecProblem(
-                gate, line, f"parsed_fields Example: {category.key}.{name} is not of type {declared[name]}"
-            )
+    yield from _other_keys("the categories", section.keys(), [key for key in value if key != REFERENCE_FIELD])
+    for category in section.categories:
+        fields = value.get(category.key) if category.key in value else {}
+        if not isinstance(fields, dict):
+            yield f"{category.key} must be a dict of fields"
+        elif category.key in value:
+            declared = {field.name: field.type for field in category.fields}
+            yield from _other_keys(f"the Key Fields of {category.key}", declared, fields)
+            for name in (one for one in declared if one in fields and not _fits(declared[one], fields[one])):
+                yield f"{category.key}.{name} is not of type {declared[name]}"
+
+
+def _other_keys(what: str, wanted: Collection[str], given: Collection[str]) -> Iterator[str]:
+    absent, unknown = [key for key in wanted if key not in given], [key for key in given if key not in wanted]
+    if absent or unknown:
+        yield f"must hold exactly {what}; missing {comma_list(absent)}, unknown {comma_list(unknown)}"
 
 
 def _fits(kind: str, value: Json) -> bool:
-    if value is None:
+    if value is None or kind not in _JSON_TYPES:
         return True
-    match kind:
-        case "String":
-            return isinstance(value, str)
-        case "Boolean":
-            return isinstance(value, bool)
-        case "Integer":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "Number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "List":
-            return isinstance(value, list)
-        case "Object":
-            return isinstance(value, dict)
-    return True
+    return isinstance(value, _JSON_TYPES[kind]) and isinstance(value, bool) is (kind == "Boolean")
 
 
-def _output_example(section: ParsingSection) -> Iterator[SpecProblem]:
-    gate, label, example = "spec.output.example", "Output Example", section.output_example
-    yield from _unread(gate, label, example, section.line)
-    if example is None or example.error:
+def _output_example(found: Problems, section: ParsingSection, example: Example) -> None:
+    gate, entries = "spec.output.example", example.value
+    if not isinstance(entries, list) or not entries:
+        found.add(gate, example.line, "Output Example must be a list with at least one entry")
         return
-    if not isinstance(example.value, list) or not example.value:
-        yield SpecProblem(gate, example.line, f"{label} must be a list with at least one entry")
-        return
-    for position, entry in enumerate(example.value, 1):
-        for problem in _entry(entry, section):
-            yield SpecProblem(gate, example.line, f"{label}, entry {position}: {problem}")
+    for position, entry in enumerate(entries, 1):
+        for problem in _entry_problems(entry, section):
+            found.add(gate, example.line, f"Output Example, entry {position}: {problem}")
 
 
-def _entry(entry: Json, section: ParsingSection) -> Iterator[str]:
+def _entry_problems(entry: Json, section: ParsingSection) -> Iterator[str]:
     if not isinstance(entry, dict) or set(entry) != set(ENTRY_KEYS):
         yield f"must have exactly the keys {', '.join(ENTRY_KEYS)}"
         return

@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
 from transom.checklist.spec.document import REVIEW_MARK, SECTION_TITLES
-from transom.checklist.spec.gate.problem import SpecProblem
-from transom.formats.markdown import Comment, Fence, Node, Paragraph, Part, Table, Text, iter_lines, iter_nodes, parse
+from transom.checklist.spec.gate.problems import Problems
+from transom.formats.markdown import Comment, Fence, Paragraph, Part, Table, Text, iter_lines, iter_nodes, parse
 
 _PLACEHOLDER = re.compile(r"\{\s*TODO\b[^}]*\}?|\{(?:ITEM_ID|DESCRIPTION)\}|<TO_BE_[A-Z]+>")
 _POSIX = re.compile(r"(?<![\w/.*\\)\]}$<>])(?:~?/[A-Za-z_][\w.-]*(?:/[\w.*-]+)+|/(?:home|tmp|usr|opt|mnt|etc|var)\b)")
@@ -17,33 +17,31 @@ _QUOTED = re.compile(r"`[^`]*`|[\"“”][^\"“”]*[\"“”]")
 _LETTERS = ("LATIN", "GREEK", "MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULINE", "MODIFIER", "SUPERSCRIPT")
 
 
-def text_says(text: str, patterns: Collection[str] = ()) -> Iterator[SpecProblem]:
+def check_text(found: Problems, text: str, patterns: Collection[str] = ()) -> None:
     """Check a Markdown text. `patterns` are its regular expressions: in them a slash is no path.
 
     What precedes Section 1 is the person's own description, which no round can mend; only its comments count.
     """
     every = parse(text)
     first = next((at for at, part in enumerate(every) if part.number == "1" and 1 <= part.level <= 2), 0)
-    parts = every[first:]
-    lines = list(_lines(parts))
-    fenced = list(_fenced(parts))
-    for line in [*lines, *fenced]:
-        yield from _placeholders(line)
-        yield from _paths(line, patterns)
+    lines = list(_lines(every[first:]))
+    for line in [*lines, *_fenced(every[first:])]:
+        for match in _PLACEHOLDER.finditer(line.text):
+            found.add("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
+        _paths(found, line, patterns)
     for line in lines:
-        yield from _script(line)
+        _script(found, line)
     for part in every:
-        yield from _comments(part)
+        _comments(found, part)
 
 
-def headings_say(text: str) -> Iterator[SpecProblem]:
+def check_headings(found: Problems, text: str) -> None:
     """The main headings of a whole ItemSpec are those of the four sections, each once and in order."""
+    wanted = list(SECTION_TITLES)
     mains = [part for part in parse(text) if part.number in SECTION_TITLES and 1 <= part.level <= 2]
     for position, part in enumerate(mains):
-        if part.number != list(SECTION_TITLES)[min(position, len(SECTION_TITLES) - 1)] or position >= len(
-            SECTION_TITLES
-        ):
-            yield SpecProblem("spec.sections", part.line, f"section {part.number} is out of order or there twice")
+        right = position < len(wanted) and part.number == wanted[position]
+        found.unless(right, "spec.sections", part.line, f"section {part.number} is out of order or there twice")
 
 
 def _lines(parts: Sequence[Part]) -> Iterator[Text]:
@@ -56,43 +54,30 @@ def _lines(parts: Sequence[Part]) -> Iterator[Text]:
 
 
 def _fenced(parts: Sequence[Part]) -> Iterator[Text]:
-    for part in parts:
-        for node in iter_nodes(part.blocks):
-            if isinstance(node, Fence):
-                for offset, row in enumerate(node.text.split("\n")):
-                    yield Text(row, (), node.line + offset)
+    for node in (node for part in parts for node in iter_nodes(part.blocks)):
+        if isinstance(node, Fence):
+            yield from (Text(row, (), node.line + offset) for offset, row in enumerate(node.text.split("\n")))
 
 
-def _placeholders(line: Text) -> Iterator[SpecProblem]:
-    for match in _PLACEHOLDER.finditer(line.text):
-        yield SpecProblem("spec.placeholders", line.line, f"unfilled placeholder {match[0][:60]}")
-
-
-def _paths(line: Text, patterns: Collection[str]) -> Iterator[SpecProblem]:
+def _paths(found: Problems, line: Text, patterns: Collection[str]) -> None:
     text = line.text
     for code in line.codes:
         if code.removeprefix("regex:") in patterns:
             text = text.replace(f"`{code}`", " ")
     for match in (*_POSIX.finditer(text), *_WINDOWS.finditer(text)):
-        yield SpecProblem(
-            "spec.paths", line.line, f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
-        )
+        what = f"absolute path {match[0][:60]}; name files by pattern or relative to a variable"
+        found.add("spec.paths", line.line, what)
 
 
-def _script(line: Text) -> Iterator[SpecProblem]:
+def _script(found: Problems, line: Text) -> None:
     """Letters of another script outside code and quotations: the ItemSpec is written in English."""
     plain = _QUOTED.sub(" ", line.text)
-    strange = [c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS)]
-    if strange:
-        yield SpecProblem("spec.english", line.line, f"must be written in English; found {''.join(strange[:12])}")
+    strange = "".join(c for c in plain if c.isalpha() and not unicodedata.name(c, "").startswith(_LETTERS))
+    found.unless(not strange, "spec.english", line.line, f"must be written in English; found {strange[:12]}")
 
 
-def _comments(part: Part) -> Iterator[SpecProblem]:
-    for node in _all(part.blocks):
+def _comments(found: Problems, part: Part) -> None:
+    for node in (node for node in iter_nodes(part.blocks) if not isinstance(node, Paragraph)):
         first = part.level == 0 and node is part.blocks[0]
         if isinstance(node, Comment) and not (first and REVIEW_MARK in node.text):
-            yield SpecProblem("spec.comments", node.line, "comment left in the text; a finished section has none")
-
-
-def _all(blocks: Sequence[Node]) -> Iterator[Node]:
-    yield from (node for node in iter_nodes(blocks) if not isinstance(node, Paragraph))
+            found.add("spec.comments", node.line, "comment left in the text; a finished section has none")

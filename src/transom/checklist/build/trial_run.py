@@ -1,4 +1,4 @@
-"""Trying what was written: `atoms.py` and `checker.yaml` of one iteration, held to the gates on real files."""
+"""Trying what was written: `atoms.py` and `checker.yaml` of one iteration, report to the gates on real files."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
-from transom.checklist.build.gates import Trial, hold, hold_parser
+from transom.checklist.build.gates import Trial, run_gates, run_parser_gates
 from transom.checklist.build.inputs import BuildInputs
+from transom.checklist.build.overview import FileOverview
 from transom.checklist.build.reading import Answers, LogicReply
-from transom.checklist.build.sight import Sight
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
 from transom.checklist.complexity import complexity_of
@@ -27,7 +27,7 @@ FOLDER = "build/checker"
 
 
 @dataclass(frozen=True)
-class Bench:
+class TrialRun:
     """Where a checker is put together and tried. Each iteration leaves a checker folder of its own."""
 
     run: Run
@@ -53,16 +53,16 @@ class Bench:
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
         """What is wrong with atom A by itself, where there is no logic to try it with."""
-        assert state.sight is not None and state.atom_a is not None
-        return await hold_parser(state.atom_a.value, trial_of(state.inputs, state.sight.value, self.sandbox))
+        assert state.overview is not None and state.atom_a is not None
+        return await run_parser_gates(state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox))
 
     async def gates(self, state: BuildState) -> Artifact[BuildRecord]:
         """What the gates say of both.
 
         A record that holds findings counts only for the files that it was made on: other logs may be what it takes.
         """
-        assert state.sight is not None
-        trial = replace(trial_of(state.inputs, state.sight.value, self.sandbox), tests=self.tests)
+        assert state.overview is not None
+        trial = replace(trial_of(state.inputs, state.overview.value, self.sandbox), tests=self.tests)
         files = {path.name: _sha256(path) for path in trial.files}
 
         level = complexity_of(state.inputs.description)
@@ -72,13 +72,13 @@ class Bench:
         ) -> BuildRecord:
             del stage, tests
             provider, _, model = who.partition(":")
-            held = await hold(code, config, parse_spec(spec), trial)
-            record = BuildRecord.of(held.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
+            report = await run_gates(code, config, parse_spec(spec), trial)
+            record = BuildRecord.of(report.rows, item, spec, trial.level, state.inputs.item_id, provider, model or None)
             made = {ATOMS_FILE: digest(code), CHECKER_FILE: digest(config)}
             return record.model_copy(
                 update={
-                    "mutation": held.mutation,
-                    "tests": held.tests,
+                    "mutation": report.mutation,
+                    "tests": report.tests,
                     "complexity": level,
                     "files": made,
                     "tried_on": files,
@@ -106,9 +106,9 @@ class Bench:
         return record is None or record.status == "done" or record.tried_on == files
 
 
-def trial_of(inputs: BuildInputs, sight: Sight, sandbox: Sandbox) -> Trial:
+def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
     """What a checker is tried on: the item's own files, and those seen beside them."""
-    others = [root / name for name in sight.shown for root in inputs.roots]
+    others = [root / name for name in overview.shown for root in inputs.roots]
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
     seen = tuple(path for path in others if path.is_file())
     return Trial(sandbox, inputs.files, seen, inputs.roots, item)

@@ -1,31 +1,42 @@
-"""Atom A asked about many texts: one process serves them, and each text is asked once."""
+"""A checker's code asked in the sandbox: what it answers to calls, and what atom A says of many texts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 from transom.canonical import Json, digest
 from transom.checklist.atoms import Entry, Source
+from transom.checklist.build.artifacts import ATOM_A, split
 from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.runner import extract, scope_of, sources_of
 from transom.errors import AtomFailed
 from transom.formats.text_files import Facts, TextFile
+from transom.gates import Finding
 from transom.sandbox import Sandbox, Worker
+
+Check: TypeAlias = Callable[[Worker], Awaitable[list[str]]]
+"""Asks a worker and says what is wrong."""
 
 _QUOTED: Final = 120
 
 
 @dataclass(frozen=True)
 class RealFile:
-    """The text of one of the item's files, or an excerpt of a long one, under the name that atom A is given."""
+    """The text of one of the item's files, under the name that atom A is given.
+
+    Attributes:
+        text: of a long file an excerpt.
+        seen: what atom A sees in the whole of a long file; None where `text` is the whole.
+    """
 
     name: str
     text: str
+    seen: tuple[Entry, ...] | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -56,7 +67,7 @@ class Answer:
         return [_text(entry) for entry in self.entries]
 
     @property
-    def said(self) -> list[tuple[Json, ...]]:
+    def placed(self) -> list[tuple[Json, ...]]:
         """Place, value and fields of all entries; the quoted line changes with the text alone."""
         return [(one.line_number, one.value, _text(one)) for one in self.entries]
 
@@ -65,30 +76,27 @@ def _text(entry: Entry) -> str:
     return json.dumps(entry.parsed_fields, sort_keys=True)
 
 
-class Probe:
-    """Runs one atom A in a sandbox. A process that failed is replaced by a fresh one."""
+class Prober:
+    """Runs one code in a sandbox. A process serves until it fails, then a fresh one takes its place.
+
+    Args:
+        code: all of `atoms.py`, or its part for atom A or for B and C, with the lines of the whole.
+    """
 
     def __init__(self, code: str, sandbox: Sandbox) -> None:
-        self._code, self._sandbox = with_pieces(code), sandbox
+        self.code, self.sandbox, self._atoms = code, sandbox, split(code)
         self._worker: Worker | None = None
         self._answers: dict[str, Answer] = {}
 
     async def answer(self, name: str, text: str) -> Answer:
-        """What atom A says of a text in a file of that name."""
+        """What atom A says of a text in a file of that name; each text is asked once."""
         key = digest([name, text])
         if key not in self._answers:
-            self._answers[key] = await self._asked(name, text)
+            self._answers[key] = await self.asked_again(name, text)
         return self._answers[key]
 
     async def asked_again(self, name: str, text: str) -> Answer:
         """As `answer`, but asked although it was before."""
-        return await self._asked(name, text)
-
-    async def sources(self) -> tuple[Source, ...]:
-        """The kinds of files that the atoms declare."""
-        return await sources_of(await self._started())
-
-    async def _asked(self, name: str, text: str) -> Answer:
         try:
             worker = await self._started()
             return Answer(tuple(await extract(worker, await scope_of(worker), _Shown(name, text), name)))
@@ -96,9 +104,31 @@ class Probe:
             await self.close()
             return Answer(refused=error.what)
 
+    async def sources(self) -> tuple[Source, ...]:
+        """The kinds of files that the atoms declare."""
+        return await sources_of(await self._started())
+
+    async def findings(self, check: Check, gate: str, artifact: str = ATOM_A) -> list[Finding]:
+        """What a check of an artifact says; a crash of the code is a finding on the atom in which it happened."""
+        loaded = False
+        try:
+            worker = await self._started()
+            loaded = True
+            begun = self._atoms.line_of(artifact)
+            return [Finding(gate, artifact, begun, problem) for problem in await check(worker)]
+        except AtomFailed as error:
+            await self.close()
+            line = _line_of(error.where)
+            owner = self._atoms.artifact(line) if line or not loaded else artifact
+            return [Finding(gate, owner, line, f"{error.kind}: {error.what}")]
+
+    def finding(self, gate: str, message: str) -> Finding:
+        """A finding on atom A, at its function."""
+        return Finding(gate, ATOM_A, self._atoms.line_of(ATOM_A), message)
+
     async def _started(self) -> Worker:
         if self._worker is None:
-            self._worker = await self._sandbox.worker(self._code).__aenter__()
+            self._worker = await self.sandbox.worker(with_pieces(self.code)).__aenter__()
         return self._worker
 
     async def close(self) -> None:
@@ -114,6 +144,11 @@ class Probe:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _line_of(where: str | None) -> int | None:
+    _, _, line = (where or "").rpartition(":")
+    return int(line) if line.isdigit() else None
 
 
 class _Shown(TextFile):

@@ -21,7 +21,7 @@ class SeenFile(Shape):
     own: bool = False
 
 
-class Sight(Shape):
+class FileOverview(Shape):
     """What discovery found and showed.
 
     Attributes:
@@ -57,7 +57,7 @@ class Sight(Shape):
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
 
 
-def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits) -> Sight:
+def survey_files(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits) -> FileOverview:
     """Discover files and view them.
 
     Args:
@@ -73,7 +73,7 @@ def look(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: V
     # Beside the roots, where a person's own files lie may be looked at: she named them.
     viewer = Viewer((*roots, *dict.fromkeys(path.parent for path in own)), limits)
     snippets = viewer.show(list(own) or [file.path for file in listing.files], keywords)
-    return Sight(
+    return FileOverview(
         files=tuple(
             SeenFile(name=file.name, size=file.size, type=file.type, own=file.path in own) for file in listing.files
         ),

@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from transom.errors import CapReached, InputError
-from transom.formats.yaml_files import load_yaml
-from transom.formats.yaml_models import validate_yaml
-from transom.llm import Provider, Usage
+from transom.llm.provider import Provider
+from transom.llm.reply import Usage
 from transom.telemetry.otlp import Exporter, exporter
-
-if TYPE_CHECKING:
-    from transom.telemetry.calls import Price as PriceOf
+from transom.yaml_text import parse_yaml
 
 _PUBLISHED = Path(__file__).with_name("prices.yaml")
 _MILLION = 1_000_000
@@ -73,11 +70,25 @@ class Prices(BaseModel):
         Raises:
             InputError: the file cannot be read, or is not of that form: `file:line`, what, what to do.
         """
-        known = validate_yaml(cls, load_yaml(_PUBLISHED))
+        known = cls._read(_PUBLISHED)
         if path is None:
             return known
-        given = validate_yaml(cls, load_yaml(path))
+        given = cls._read(path)
         return given.model_copy(update={"models": {**known.models, **given.models}})
+
+    @classmethod
+    def _read(cls, path: Path) -> Self:
+        try:
+            file = parse_yaml(path.read_text("utf-8-sig"), path)
+        except (OSError, UnicodeDecodeError) as error:
+            hint = "name a UTF-8 file in paths.prices"
+            raise InputError(f"the price list cannot be read: {error}", where=str(path), hint=hint) from error
+        try:
+            return cls.model_validate(file.data)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise InputError(what, where=file.where(*first["loc"]), hint="see prices in docs/providers.md") from error
 
     def check(self, providers: Iterable[Provider]) -> None:
         """Refuse to begin where what may be spent could not be counted.
@@ -97,6 +108,10 @@ class Prices(BaseModel):
         price = self._price(by)
         return price.of(usage) if price else None
 
+    def of_tokens(self, by: str, tokens: Mapping[str, int]) -> float | None:
+        """The same for a call as telemetry counts it."""
+        return self.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), by)
+
     def _price(self, name: str) -> Price | None:
         """Of a model of that name, or of that name and a day: vendors name their snapshots so."""
         return self.models.get(name) or self.models.get(_DAY.sub("", name))
@@ -108,20 +123,11 @@ def published() -> Prices:
     return Prices.load()
 
 
-def price_by(prices: Prices) -> PriceOf:
-    """A price list as telemetry asks it."""
-
-    def price(who: str, tokens: Mapping[str, int]) -> float | None:
-        return prices.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), who)
-
-    return price
-
-
 def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
     """The exporter that is configured, which then knows what calls cost."""
     found = exporter(endpoint)
     if found and found.metrics.price is None:
-        found.metrics.price = price_by(Prices.load(prices))
+        found.metrics.price = Prices.load(prices).of_tokens
     return found
 
 

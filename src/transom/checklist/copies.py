@@ -1,0 +1,100 @@
+"""Copies of a run's files where a person wants them, and how a person's edit of one gets back into the run.
+
+What Transom wrote last to the place of a copy is remembered. When the file there is another one today, a person changed
+it: that version goes back into the run, where it counts like any edit of an artifact. A file that Transom never wrote
+is moved aside, not overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from transom.canonical import Json, digest
+from transom.errors import InputError
+from transom.runs import write_file
+from transom.runs.artifact import set_aside
+from transom.store import Store
+
+_EXPORTS = "exports"
+
+
+async def export(
+    store: Store,
+    target: Path,
+    data: bytes,
+    *,
+    artifact: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write a copy for a person.
+
+    Args:
+        store: remembers what was written.
+        target: where the copy goes.
+        data: its bytes.
+        artifact: the run's own file that it is made from.
+        progress: told what was moved aside.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    known = _known(store, target)
+    if target.is_file() and digest(target.read_bytes()) not in (digest(data), known.get("copy")):
+        aside = set_aside(target)
+        what = "was changed by hand" if known else "was there already and is not ours"
+        if progress:
+            progress(f"{target.name} {what}; that version is kept as {aside.name}")
+    write_file(target, data)
+    made = digest(artifact.read_bytes()) if artifact else ""
+    row: dict[str, Json] = {"copy": digest(data), "artifact": made, "source": str(artifact or "")}
+    await store.put(_EXPORTS, str(target.absolute()), row)
+    return target
+
+
+def source_of(store: Store, target: Path) -> Path | None:
+    """The run's own file that a copy was last made from, None where there was none."""
+    source = _known(store, target).get("source")
+    return Path(source) if source else None
+
+
+def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:
+    """Take a person's edit of a copy back into the run; returns whether there was one.
+
+    Where the run's own file was changed by hand too, that version is moved aside: the copy counts.
+
+    Args:
+        store: remembers what was exported.
+        target: the copy.
+        artifact: the run's own file; an edit counts only where that is there.
+        clean: removes what was added for the copy only, e.g. a warning at its top.
+
+    Raises:
+        InputError: the copy is not UTF-8.
+    """
+    known = _known(store, target)
+    if not known or not target.is_file() or not artifact.is_file():
+        return False
+    if digest(target.read_bytes()) == known["copy"]:
+        return False
+    try:
+        text = clean(target.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        line = bytes(error.object)[: error.start].count(b"\n") + 1
+        raise InputError("is not UTF-8", where=f"{target}:{line}", hint="save the file as UTF-8") from error
+    if digest(artifact.read_bytes()) not in (known["artifact"], digest(text)):
+        set_aside(artifact)
+    write_file(artifact, text.encode("utf-8"))
+    return True
+
+
+def retract(store: Store, target: Path) -> None:
+    """Remove a copy that is not true any more, if it is still as it was written."""
+    if target.is_file() and _known(store, target).get("copy") == digest(target.read_bytes()):
+        target.unlink()
+
+
+def _known(store: Store, target: Path) -> dict[str, str]:
+    """Digests of what was last written to a place, and of what it was made from; empty where nothing was."""
+    row = store.get(_EXPORTS, str(target.absolute()))
+    return {key: str(value) for key, value in row.items()} if isinstance(row, dict) else {}

@@ -1,0 +1,50 @@
+"""What a gate collects, and when a text says nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from transom.gates import Finding, sort_findings
+
+_EMPTY_WORDS = frozenset({"tbd", "todo", "fixme", "to be defined", "to be determined", "to be done", "see above"})
+
+
+class Problems:
+    """Collects the findings of one artifact."""
+
+    def __init__(self, artifact: str) -> None:
+        self.artifact = artifact
+        self._found: list[Finding] = []
+
+    @property
+    def findings(self) -> list[Finding]:
+        return sort_findings(self._found)
+
+    def add(self, gate: str, line: int | None, message: str) -> None:
+        self._found.append(Finding(gate, self.artifact, line, message))
+
+    def unless(self, holds: object, gate: str, line: int | None, message: str) -> None:
+        """A finding where something does not hold."""
+        if not holds:
+            self.add(gate, line, message)
+
+    def thin(self, text: str, gate: str, line: int, what: str, words: int = 2) -> None:
+        """A finding where a text has fewer words than that, or only stands in for one."""
+        self.unless(not is_thin(text, words), gate, line, f"{what} is missing or says nothing")
+
+    def numbered(self, gate: str, numbers: Sequence[str], section: str, line: int) -> None:
+        """Headings must be numbered N.1, N.2, ... without gap or repetition."""
+        wanted = [f"{section}.{n}" for n in range(1, len(numbers) + 1)]
+        self.unless(list(numbers) == wanted, gate, line, f"numbered {', '.join(numbers)}; must be {', '.join(wanted)}")
+
+
+def is_thin(text: str, words: int = 2) -> bool:
+    """Whether a text has fewer words than that, or only stands in for one."""
+    found = re.findall(r"\w+", text)
+    return len(found) < words or " ".join(found).casefold() in _EMPTY_WORDS
+
+
+def comma_list(names: Sequence[str]) -> str:
+    """Names for a message: `a, b`, or `none`."""
+    return ", ".join(names) or "none"

@@ -1,0 +1,69 @@
+"""An evaluation for people, and for build servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from transom.evals.document import Comparison, Evaluation
+from transom.formats.junit_report import JUnitCase, Result, junit_report
+
+_SHOWN = 3
+
+Tone = Callable[[str, str], str]
+"""Marks a text as `pass`, `fail`, `error`, `warn` or `head`."""
+
+
+def junit(made: Evaluation) -> bytes:
+    """Scenarios, and a failed case for each regression, as build servers read them."""
+    results: dict[str, Result] = {"pass": "passed", "fail": "failed", "error": "error"}
+    cases = []
+    for row in made.scenarios:
+        why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
+        scores = "\n".join(f"{name} {value:.3f}" for name, value in row.scores.items())
+        seconds = sum(epoch.used.seconds for epoch in row.details.epochs)
+        message = (why or [f"{sum(row.passes)} of {row.epochs} epochs passed"])[0]
+        cases.append(JUnitCase(row.id, made.suite, results[row.status], message, "\n".join(why), seconds, scores))
+    for number, text in enumerate(made.regression_analysis.regressions, 1):
+        cases.append(JUnitCase(f"regression {number}", made.suite, "failed", text))
+    return junit_report(made.suite, cases, made.fingerprint.model_dump())
+
+
+def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
+    """Scenarios, then the summary, then what changed against the baseline."""
+    for row in made.scenarios:
+        scores = ", ".join(f"{name} {value:.2f}" for name, value in row.scores.items() if value < 1)
+        passed = f"{sum(row.passes)}/{row.epochs}" if row.epochs > 1 else ""
+        yield "  ".join(filter(None, (tone(row.status, f"{row.status:5}"), row.id, passed, scores)))
+        why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
+        if row.abstains:
+            yield f"         abstains, as foreseen: {row.abstains}"
+        yield from (f"         {text}" for text in why[:_SHOWN])
+        if len(why) > _SHOWN:
+            yield f"         and {len(why) - _SHOWN} more (--format json lists all)"
+    summary = made.summary
+    k, always = list(summary.pass_k.items())[-1]
+    many = f"{summary.total_scenarios} scenario{'' if summary.total_scenarios == 1 else 's'}"
+    shown = [f"{summary.passed} of {many} passed"]
+    shown += [f"{summary.abstained} of them by an abstention that was foreseen"] if summary.abstained else []
+    shown += [f"pass rate {summary.pass_rate:.2f}", *([f"pass^{k} {always:.2f}"] if k != "1" else [])]
+    yield ""
+    yield tone("head", ", ".join(shown))
+    yield from (f"  {name} {value:.2f}" for name, value in summary.avg_scores.items())
+    yield f"  {made.usage.tokens} tokens, {made.usage.seconds:.1f} s, by {made.fingerprint.model}, run {made.run_id}"
+    told = made.regression_analysis
+    yield f"against {told.baseline}:" if told.baseline else "no baseline; --save NAME keeps one"
+    if told.baseline:
+        yield from change_lines(told, tone)
+
+
+def change_lines(told: Comparison, tone: Tone) -> Iterator[str]:
+    """What changed against a baseline."""
+    yield from (tone("fail", f"  regression: {text}") for text in told.regressions)
+    yield from (tone("warn", f"  warning: {text}") for text in told.warnings)
+    yield from (tone("pass", f"  better: {text}") for text in told.improvements)
+    if told.bound is not None and told.minimum_detectable_drop is not None:
+        drop = 100 * told.minimum_detectable_drop
+        yield f"  pass rate: 95 % bound of the change {100 * told.bound:+.1f} points"
+        yield f"  a drop of {drop:.1f} points would be found four times out of five"
+    if not told.regressions:
+        yield "  no regression"

@@ -1,0 +1,118 @@
+"""What an evaluation asks the investigator, and what it looks at in the answer.
+
+`input` of a scenario: `question`; `target` and `as_of` as the options of `transom investigate`; `policy` and `waivers`,
+files beside `scenario.yaml`; `before`, questions that were investigated earlier in the same workspace; `answer`, what a
+person says when asked back; `then`, questions to the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from transom.canonical import digest
+from transom.errors import InputError
+from transom.evals import Case, Evidence, Outcome, ToolUse, Used
+from transom.evals.shapes import Shape, Texts
+from transom.investigator.dialogue import FollowUp
+from transom.investigator.policy import load_policy
+from transom.investigator.result import Investigation
+from transom.investigator.roles import FOLLOW_UP, MAIN, SEES, role_of
+from transom.llm import Chain
+from transom.store import Store
+
+
+class Asked(Shape):
+    """`input` of a scenario."""
+
+    question: str
+    target: str | None = None
+    as_of: str | None = None
+    policy: str | None = None
+    waivers: str | None = None
+    before: Texts = ()
+    answer: str | None = None
+    then: Texts = ()
+
+
+def prompts_digest(chain: Chain) -> str:
+    """A digest of all that decides how questions are answered: prompts, rules, the policy that ships."""
+    roles = [role_of(name) for name in SEES]
+    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
+    return digest([told, load_policy().model_dump(mode="json")])[:16]
+
+
+def asked_in(case: Case) -> Asked:
+    """The `input` of a case's scenario."""
+    try:
+        return Asked.model_validate(dict(case.scenario.input))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        what = f"input.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise InputError(what, where=case.scenario.id, hint=f"keys: {', '.join(Asked.model_fields)}") from error
+
+
+def outcome_of(
+    result: Investigation, said: Sequence[FollowUp], questions: Sequence[str], stored: Sequence[str]
+) -> Outcome:
+    """An answer as an outcome, with what was said to further questions, asked back, and remembered."""
+    struck = [*result.unsupported_claims, *(claim for one in said for claim in one.unsupported_claims)]
+    return Outcome(
+        verdict=result.verdict,
+        text="\n".join([result.justification, *(one.answer for one in said)]),
+        subject=result.feature_id,
+        questions=tuple(questions),
+        criteria={one.id: one.status for one in result.criteria},
+        values={
+            "stage_fit": result.stage_fit,
+            "current_stage": result.current_stage,
+            "target_stage": result.target_stage,
+            "memory_status": result.memory_status,
+            "struck": len([one for one in struck if one.where in ("justification", "risks", "follow-up")]),
+        },
+        evidence=tuple(
+            Evidence(
+                source=row.source,
+                locator=row.locator,
+                value=f"{row.value} %" if row.unit == "%" else row.value,
+                quote=row.quote,
+                formula=row.formula,
+            )
+            for row in result.evidence
+        ),
+        reported=(
+            *(f"{one.source}: {one.why}" for one in result.unread),
+            *(f"{one.source}: {one.quote}" for one in result.injection_attempts),
+            *(f"{one.where}: {one.text}" for one in struck),
+            *(one.text for one in result.contradictions),
+            *(f"{one.name}: {one.why}" for one in result.criteria if one.status != "pass"),
+            f"memory: {result.memory_status}",
+        ),
+        sub_conversations=len(result.sub_conversations),
+        stored=tuple(stored),
+        recalled=(result.changed_since,) if result.changed_since else (),
+        document=result.model_dump(mode="json", by_alias=True),
+    )
+
+
+def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
+    """The outcome with the tools that were called, the tokens, and the size of the main thread."""
+
+    def place(record: Mapping[str, Any]) -> tuple[str, str, int]:
+        return record["stage"], record["conversation"], record["ordinal"]
+
+    records: list[Any] = [record for run in runs for record in store.read(f"run/{run}")]
+    replies = [row.data for row in records if row.kind == "model_reply"]
+    main = [one["reply"]["usage"]["input_tokens"] for one in replies if one["role"] in (MAIN, FOLLOW_UP)]
+    results = [row.data for row in records if row.kind == "tool_result"]
+    failed = {(*place(one), one["call"]) for one in results if one["outcome"]["result"]["is_error"]}
+    tools = []
+    for one in replies:
+        calls = [part for part in one["reply"]["parts"] if part["kind"] == "tool_call"]
+        for number, call in enumerate(calls):
+            ok = (*place(one), number) not in failed
+            tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
+    told = {"tools": tuple(tools), "used": Used.of(replies), "main_tokens": max(main, default=None)}
+    return made.model_copy(update=told)
