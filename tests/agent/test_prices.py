@@ -124,7 +124,7 @@ async def test_a_server_that_tells_its_cost_needs_no_price_and_must_tell_it() ->
     told, not_told = calls("a", Usage(1, 1, cost=0.4)), calls("b", Usage(1, 1))
     provider = corp(told, not_told, tells_cost=True)
     async with Agent(SEAT, provider=provider, tools=[tool()], budget=Budget(usd=5)) as agent:
-        with pytest.raises(InputError, match="corp:model: nobody knows what its reply cost"):
+        with pytest.raises(InputError, match="corp:model: the cost of its reply is unknown"):
             await agent.send("go")
         assert (len(provider.requests), agent.context().usd) == (2, None)
 

@@ -389,7 +389,7 @@ def test_lint_holds_a_checker_to_its_gates_on_the_files_of_today(desk: Desk, che
     shutil.copytree(checker, lazy)
     locked = "    # [Locked] Standardization Layer\n"
     edit(lazy / "atoms.py", locked, "    for result in results:\n        result['value'] = 'fine'\n" + locked)
-    edit(lazy / "atoms.py", '"loaded": not wrong', '"loaded": True')
+    edit(lazy / "atoms.py", "{'loaded': False}", "{'loaded': True, 'how': 'loaded'}")
     assert "were not run" in desk("check", "lint", str(lazy)).err
     answer = desk("check", "lint", str(lazy), *data, "--format", "json")
     assert answer.code == 1

@@ -133,6 +133,6 @@ def test_the_command_that_is_shown_answers(
         asyncio.run(life(tmp_path, which))
     run = caught.value.run_id
     assert "waits for: Which feature is meant?" in shown(capsys, "runs", "show", run)
-    assert "Checkout | Search" in shown(capsys, "waiting")
+    assert "Checkout, or Search" in shown(capsys, "waiting")
     assert shown(capsys, "answer", run, "--choose", "1").startswith("Which feature is meant? Checkout; ")
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Checkout")

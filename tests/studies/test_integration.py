@@ -62,4 +62,4 @@ def test_a_rule_warns_before_a_solve_and_a_runner_without_an_objective_is_refuse
     assert [one.rule.failure for one in learning.warnings({"width": 20.0, "hole": 15.0})] == ["mesh_error"]
     assert not learning.warnings({"width": 20.0, "hole": 5.0})
     with pytest.raises(InputError, match="object has no method objective"):
-        ContextAwareRunner(object())
+        ContextAwareRunner(object(), folder=tmp_path)

@@ -29,9 +29,8 @@ from transom.llm import (
     UserMessage,
     Window,
 )
-from transom.llm.egress import EgressPolicy
+from transom.llm.egress import EgressPolicy, unquote
 from transom.llm.retrying import RetryingProvider
-from transom.llm.unquoted import unquote
 from transom.telemetry import configure, read_trace
 
 KEY = "hunter2-hunter2-hunter2"

@@ -12,7 +12,7 @@ from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
-from transom.llm.unquoted import unquote
+from transom.llm.egress import unquote
 from transom.runs import Stage
 from transom.runs.observe import tell_unread
 from transom.telemetry import child_span, keys

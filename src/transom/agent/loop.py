@@ -22,8 +22,8 @@ from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Un
 from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
 from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
+from transom.llm.egress import unquote
 from transom.llm.structured import complaints, repair_text
-from transom.llm.unquoted import unquote
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
 from transom.runs.tool_calls import Begun, Scope

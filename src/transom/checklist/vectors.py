@@ -55,76 +55,59 @@ def _match(text: Json, pattern: str, is_match: bool, kind: str, prefix: str = ""
     return Call({"text": text, "pattern": pattern, **more}, {"is_match": is_match, "kind": kind}, prefix)
 
 
+def _validates(name: str, *calls: Call) -> Vector:
+    return Vector(name, "validate_logic", calls)
+
+
 VECTORS: tuple[Vector, ...] = (
-    Vector(
+    _validates(
         "none_safety",
-        "validate_logic",
-        (
-            _match("abc", "a", True, "contains", parsed_fields=None),
-            _match("abc", "regex:^a", True, "regex", parsed_fields=None),
-            _match("abc", "a*", True, "wildcard", parsed_fields=None),
-            _match("abc", "x|a", True, "alternatives", parsed_fields=None),
-        ),
+        _match("abc", "a", True, "contains", parsed_fields=None),
+        _match("abc", "regex:^a", True, "regex", parsed_fields=None),
+        _match("abc", "a*", True, "wildcard", parsed_fields=None),
+        _match("abc", "x|a", True, "alternatives", parsed_fields=None),
     ),
-    Vector(
+    _validates(
         "empty_alternatives",
-        "validate_logic",
-        (
-            _match("abc", "|a||", True, "alternatives"),
-            _match("xyz", "|a||", False, "alternatives"),
-            _match("abc", "|", False, "alternatives"),
-        ),
+        _match("abc", "|a||", True, "alternatives"),
+        _match("xyz", "|a||", False, "alternatives"),
+        _match("abc", "|", False, "alternatives"),
     ),
-    Vector("bad_regex", "validate_logic", (_match("abc", "regex:[", False, "regex", "Invalid Regex:"),)),
-    Vector(
+    _validates("bad_regex", _match("abc", "regex:[", False, "regex", "Invalid Regex:")),
+    _validates(
         "literal_alternatives",
-        "validate_logic",
-        (
-            _match("regex:^a", "regex:^a|zzz", True, "alternatives"),
-            _match("abc", "regex:^a|zzz", False, "alternatives"),
-            _match("MET", "regex:^(MET|OK)$", False, "alternatives"),
-        ),
+        _match("regex:^a", "regex:^a|zzz", True, "alternatives"),
+        _match("abc", "regex:^a|zzz", False, "alternatives"),
+        _match("MET", "regex:^(MET|OK)$", False, "alternatives"),
     ),
-    Vector(
+    _validates(
         "wildcard_precedence",
-        "validate_logic",
-        (
-            _match("abc", "a*c", True, "wildcard"),
-            _match("xabc", "a*c", False, "wildcard"),
-            _match("abcx", "a*c", False, "wildcard"),
-            _match("ABC", "a*c", False, "wildcard"),
-            _match("abc", "a?c", True, "wildcard"),
-            _match("ac", "a?c", False, "wildcard"),
-        ),
+        _match("abc", "a*c", True, "wildcard"),
+        _match("xabc", "a*c", False, "wildcard"),
+        _match("abcx", "a*c", False, "wildcard"),
+        _match("ABC", "a*c", False, "wildcard"),
+        _match("abc", "a?c", True, "wildcard"),
+        _match("ac", "a?c", False, "wildcard"),
     ),
-    Vector(
+    _validates(
         "default_strategy",
-        "validate_logic",
-        (
-            _match("abc", "b", True, "contains", default_match="contains"),
-            _match("abc", "b", False, "exact", default_match="exact"),
-            _match("b", "b", True, "exact", default_match="exact"),
-            _match("abc", "B", False, "contains"),
-        ),
+        _match("abc", "b", True, "contains", default_match="contains"),
+        _match("abc", "b", False, "exact", default_match="exact"),
+        _match("b", "b", True, "exact", default_match="exact"),
+        _match("abc", "B", False, "contains"),
     ),
-    Vector(
+    _validates(
         "regex_mode",
-        "validate_logic",
-        (
-            _match("abc", "regex:^a", True, "regex", regex_mode="INVALID_MODE"),
-            _match("abc", "regex:b", True, "regex", regex_mode="INVALID_MODE"),
-            _match("abc", "regex:b", True, "regex", regex_mode="search"),
-            _match("abc", "regex:b", False, "regex", regex_mode="match"),
-        ),
+        _match("abc", "regex:^a", True, "regex", regex_mode="INVALID_MODE"),
+        _match("abc", "regex:b", True, "regex", regex_mode="INVALID_MODE"),
+        _match("abc", "regex:b", True, "regex", regex_mode="search"),
+        _match("abc", "regex:b", False, "regex", regex_mode="match"),
     ),
-    Vector(
+    _validates(
         "literal_brackets",
-        "validate_logic",
-        (
-            _match("data_out[15]", "data_out[15]*", True, "wildcard"),
-            _match("data_out1", "data_out[15]*", False, "wildcard"),
-            _match("data_out5", "data_out[15]*", False, "wildcard"),
-        ),
+        _match("data_out[15]", "data_out[15]*", True, "wildcard"),
+        _match("data_out1", "data_out[15]*", False, "wildcard"),
+        _match("data_out5", "data_out[15]*", False, "wildcard"),
     ),
     Vector("existence_empty", "check_existence", (Call({"items": []}, {"is_match": False, "evidence": []}),)),
     Vector(

@@ -132,10 +132,12 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     _say(session, "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
     _say(session, f'     {one.id} "{one.content}", standing {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
-    _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes.")
+    _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
+    if session.format != "json":
+        await window.show_blocks(quiet, run, 1)
     learned()
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
-    _say(session, f"     It counts for {one.id}, standing {standings[-1]}.")
+    _say(session, "", f"     It counts for {one.id}, standing {standings[-1]}.")
     learned()
     _say(session, f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:

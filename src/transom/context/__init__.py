@@ -1,4 +1,4 @@
-"""Deciding what a model call sees: visibility, order, budget, and what becomes of a conversation that outgrows it."""
+"""The window of a model call: visibility, order, budget, and the folding of a conversation that outgrows it."""
 
 from transom.context.budget import DEFAULT_SHARES, SHARES, Compaction, WindowBudget
 from transom.context.history import Event, History

@@ -1,4 +1,4 @@
-"""How many tokens a window has, and for what."""
+"""The token budget of a window, and its shares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RESULT_TOKENS = 25_000
 
 
 def share_of(block: Block) -> ShareName:
-    """Which part of a window a block belongs to: by its name where that is one of a part's own, else by its tier."""
+    """The part of a window that a block belongs to: by its name where a part has that name, else by its tier."""
     if block.tier is Tier.STABLE:
         return "stable_prefix"
     return _OF_NAME.get(block.name, _OF_TIER[block.tier])
@@ -43,7 +43,7 @@ def share_of(block: Block) -> ShareName:
 
 @dataclass(frozen=True)
 class Compaction:
-    """When a history is folded.
+    """The policy for folding a history.
 
     Attributes:
         threshold: it is folded once it has more events than that.
@@ -108,7 +108,7 @@ class WindowBudget:
         return max(0, int(self.total * (1 - self.margin)) - reply_tokens)
 
     def limits(self, reply_tokens: int) -> dict[ShareName, int]:
-        """Tokens that each part is held to once the window is full; together they are the window."""
+        """The limit of each part once the window is full, in tokens; together they are the window."""
         room, whole = self.window_tokens(reply_tokens), sum(self.shares.values())
         return {name: room * self.shares[name] // whole for name in SHARES}
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from transom.canonical import Json
 from transom.context.history import SEPARATOR
-from transom.context.segments import Ordered, Parting, first_difference, piece_size, piece_text
-from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.context.segments import Difference, Ordered, first_difference, piece_size, piece_text
+from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.llm import Request, Usage
 from transom.llm.cache_terms import MOST_MARKS, NO_CACHE, CacheTerms
 
@@ -49,7 +48,7 @@ class Seen:
     role: str
     prefix: str
     hit: bool
-    first_difference: Parting | None
+    first_difference: Difference | None
     size: Measure
     tokens: int
     read: int
@@ -133,7 +132,7 @@ class CacheMonitor:
     _count: int = 0
 
     def watch(self, request: Request, usage: Usage | None = None, *, conversation: str = "main") -> Seen:
-        """Take in one request, and what its server reported.
+        """Record one request, and the usage that its server reported.
 
         Args:
             request: as it is sent.
@@ -170,7 +169,7 @@ class CacheMonitor:
         return seen
 
     def savings(self, since: int = 1) -> Savings:
-        """Over the requests that it still has, from that number on."""
+        """Savings over the requests that it still has, from that number on."""
         seen = [one for one in self.seen if one.number >= since]
         reported = [one.usage for one in seen if one.usage.input_tokens]
         read, written = sum(one.read for one in seen), sum(one.written for one in seen)
@@ -190,7 +189,7 @@ class CacheMonitor:
 
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
-    """Where a request may mark what is to be kept: the ends of the stable and the session tier, and the end of the
+    """The breakpoints that a request may mark: the ends of the stable and the session tier, and the end of the
     conversation so far, which is that of its last completed exchange or call. What follows it is not cached.
 
     Args:
@@ -205,11 +204,3 @@ def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
             size = size.plus(measure(text)).plus(SEPARATOR)
         found.append(Breakpoint(hasher.hexdigest(), size))
     return found
-
-
-def total(sizes: Iterable[Measure]) -> Measure:
-    """The sum of sizes."""
-    whole = Measure()
-    for size in sizes:
-        whole = whole.plus(size)
-    return whole

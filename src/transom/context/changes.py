@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transom.canonical import Json
-from transom.context.segments import Parting, Piece, first_difference, piece_name
+from transom.context.segments import Difference, Piece, first_difference, piece_name
 from transom.llm import Request
 
 
@@ -34,7 +34,7 @@ class Changes:
     more_turns: int
     lost_turns: int
     dropped: tuple[str, ...]
-    first_difference: Parting | None
+    first_difference: Difference | None
 
     @classmethod
     def between(cls, old: Request, new: Request) -> Changes:
@@ -61,7 +61,7 @@ class Changes:
         )
 
     def lines(self) -> list[str]:
-        """For people, one line for each kind of change that there is."""
+        """One line for each kind of change, for people."""
         listed = {
             "added": self.added,
             "gone": self.gone,

@@ -15,7 +15,7 @@ from dataclasses import replace
 from transom.context.budget import Compaction
 from transom.context.history import Event, Folded, History, turn_size
 from transom.context.statistics import Statistics
-from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.llm import Dropped, ToolResults
 
 _LASTING_PART = 0.25  # of what a conversation is held to, for what lasts of folded events
@@ -95,8 +95,7 @@ def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> H
     last = going[-1].number if going else before.last
     unseen = "" if live else going[-1].name if going else before.unseen
     folded = Folded(last, statistics, kept, asked, shown, tuple(dropped), question, unseen)
-    sizes = [*[turn_size(turn) for turn in folded.turns], *[event.size for event in live]]
-    size = Measure(sum([one.plain for one in sizes]), sum([one.dense for one in sizes]))
+    size = total([*[turn_size(turn) for turn in folded.turns], *[event.size for event in live]])
     turns = (*folded.turns, *[turn for event in live for turn in event.turns])
     return replace(history, folded=folded, live=live, turns=turns, size=size)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from transom.context.budget import GIVING, SHARES, Compaction, ShareName, WindowBudget, share_of
 from transom.context.compaction import compact, fold_newest, shrink
 from transom.context.history import SEPARATOR, History
-from transom.context.tokens import Measure, TokenCorrection, measure
+from transom.context.tokens import Measure, TokenCorrection, measure, total
 from transom.errors import WindowOverflow
 from transom.llm import Block, Dropped, Request, Role, Share, ToolSpec, Window, render
 from transom.llm.render import render_block
@@ -94,7 +94,7 @@ class WindowFitter:
         self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
 
     def fit(self) -> None:
-        """Let parts give until it fits.
+        """Shrink parts until it fits.
 
         Raises:
             WindowOverflow: nothing is left that could go; with the sizes of all parts.
@@ -112,17 +112,17 @@ class WindowFitter:
             raise self._overflow()
 
     def room(self, reserve: int) -> int:
-        """Tokens that a message has beside what never gives; at most half of that is reserved for what follows."""
+        """Tokens that a message has beside the fixed parts; at most half of that is reserved for later turns."""
         staying = [_tool_size(tool) for tool in self._role.tools]
         staying += [_block_size(block) for block in self._kept if not _may_go(block)]
-        free = max(0, self._limit - self._tokens.at_most(_sum(staying)))
+        free = max(0, self._limit - self._tokens.at_most(total(staying)))
         return free - min(reserve, free // 2)
 
     def _fits(self) -> bool:
         return self._tokens.at_most(self.size) <= self._limit
 
     def _give(self, name: ShareName, *, hard: bool) -> bool:
-        """Let one part give a little; False where it has nothing to give."""
+        """Shrink one part a little; False where it cannot shrink."""
         if name == "conversation":
             return self._fold(hard=hard)
         block = next((block for block in reversed(self._kept) if share_of(block) == name and _may_go(block)), None)
@@ -138,7 +138,7 @@ class WindowFitter:
         return self._folded(shrink(self.history, self._limits["conversation"], self._tokens, hard=hard))
 
     def _folded(self, history: History) -> bool:
-        """Go on with a history that was folded; False where it was not."""
+        """Continue with a folded history; False where it was not folded."""
         if history is self.history:
             return False
         self.history = history
@@ -167,22 +167,14 @@ class WindowFitter:
         )
 
 
-def _sum(sizes: Iterable[Measure]) -> Measure:
-    whole = _NOTHING
-    for size in sizes:
-        if size is not _NOTHING:
-            whole = whole.plus(size)
-    return whole
-
-
 def _joined(sizes: Mapping[ShareName, Measure]) -> Measure:
-    """Of parts one below the other: nothing stands behind the last."""
-    whole = _sum(sizes.values())
+    """The size of parts one below the other: no separator follows the last."""
+    whole = total(sizes.values())
     return whole.minus(SEPARATOR) if any(whole) else whole
 
 
 def _may_go(block: Block) -> bool:
-    """Advice and what is known of the session may; of what the call is about only what came from outside."""
+    """Whether a block may be dropped: advice and session state may; of the working space only untrusted text."""
     share = share_of(block)
     return block.trust == "untrusted" if share == "working_space" else share in GIVING
 
@@ -204,7 +196,7 @@ def _sum_of_declared(role: Role) -> Measure:
     sizes = [_tool_size(tool) for tool in role.tools]
     if role.schema is not None:
         sizes.append(measure(schema_text(role.schema)).plus(SEPARATOR))
-    return _sum(sizes)
+    return total(sizes) if sizes else _NOTHING
 
 
 def _once(thing: Block | ToolSpec | Role, find: Callable[[], Measure]) -> Measure:

@@ -213,12 +213,12 @@ class History:
 
     @property
     def count(self) -> int:
-        """How many events there ever were."""
+        """The number of events, folded ones included."""
         return self.live[-1].number if self.live else self.folded.last if self.folded else 0
 
 
 def _kind(event: Event) -> str:
-    """Why an event is shown: one that does not last is what was asked alone."""
+    """Why an event is shown. One that would not last is shown for its user message alone."""
     if event.milestone:
         return f"milestone: {event.milestone}"
     return "failed" if event.failed else "kept" if event.preserve else "asked"

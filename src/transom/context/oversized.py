@@ -1,4 +1,4 @@
-"""A tool's result that is too long for a window: what stands in its place, by the role's strategy."""
+"""Replacement of a tool result that is too long for a window, by the role's strategy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class KeepsAnswers(BlockSource, Protocol):
     """A source that keeps answers as well: what the strategy `memory` needs."""
 
     async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
-        """Keep an answer; one of the same place is kept already.
+        """Store an answer; a second one of the same place is ignored.
 
         Args:
             place: conversation and number of the message, the same whenever the program runs again.
@@ -88,7 +88,7 @@ class Oversized:
         )
 
     def room(self, tokens: TokenCorrection, ratio: float) -> int:
-        """Tokens that a summary of it may take, beside what is said with it.
+        """Tokens that a summary of it may take, beside its heading.
 
         Args:
             tokens: how they are estimated.

@@ -43,8 +43,8 @@ class Ordered:
 
 
 @dataclass(frozen=True)
-class Parting:
-    """Where a request stops being like an earlier one.
+class Difference:
+    """The first difference of a request from an earlier one.
 
     Attributes:
         same: how many pieces from the beginning are the same.
@@ -74,8 +74,8 @@ def piece_size(piece: Piece) -> Measure:
     return measure(piece_text(piece)).plus(SEPARATOR)
 
 
-def first_difference(old: Request, new: Request) -> Parting | None:
-    """Where `new` stops beginning like `old`; None where all of `old` but its tail still stands.
+def first_difference(old: Request, new: Request) -> Difference | None:
+    """The first difference of two requests; None where `new` begins with all of `old` but its tail.
 
     What follows the conversation is new in every call and is not meant to stand.
     """
@@ -96,15 +96,15 @@ def _common(one: Sequence[_T], other: Sequence[_T]) -> int:
     return next((index for index, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(other))
 
 
-def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Parting:
+def _named(one: Sequence[Piece], other: Sequence[Piece], common: int, same: int) -> Difference:
     """The first difference: a piece that both have was changed; otherwise one was added or is gone."""
     old = piece_name(one[common], common) if common < len(one) else ""
     new = piece_name(other[common], common) if common < len(other) else ""
     if old == new:
-        return Parting(same, new, "changed")
+        return Difference(same, new, "changed")
     if new and new not in {piece_name(piece, index) for index, piece in enumerate(one)}:
-        return Parting(same, new, "added")
-    return Parting(same, old, "gone")
+        return Difference(same, new, "added")
+    return Difference(same, old, "gone")
 
 
 def piece_name(piece: Piece, index: int = 0) -> str:

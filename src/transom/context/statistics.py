@@ -46,7 +46,7 @@ class Figures:
         return Figures(self.count + 1, min(self.least, value), max(self.most, value), total)
 
     def text(self, name: str) -> str:
-        """For a note."""
+        """Text for a note."""
         mean = self.total / self.count
         whole = mean.denominator == 1 and isinstance(self.least, int) and isinstance(self.most, int)
         middle = mean.numerator if whole else float(mean)
@@ -95,7 +95,7 @@ class Statistics:
         return Statistics(count, exchanges, calls, size, values)
 
     def text(self) -> str:
-        """For a note, which is ours: a name that no tool can have, which a model made up, is not repeated in it."""
+        """Text for a note. The note is trusted: a name that a model made up and no tool can have is not repeated."""
         parts = [f"{self.exchanges} called nothing"]
         named = sorted((name, count) for name, count in self.calls.items() if _NAME.fullmatch(name))
         parts += [f"{name} was called {count} times" for name, count in named]

@@ -1,9 +1,10 @@
-"""How many tokens a text is: an estimate that the usage which comes back corrects, model by model."""
+"""Estimates of tokens, corrected by reported usage, model by model."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -31,6 +32,15 @@ class Measure(NamedTuple):
     def minus(self, other: Measure) -> Measure:
         """The size without the other."""
         return Measure(self.plain - other.plain, self.dense - other.dense)
+
+
+def total(sizes: Iterable[Measure]) -> Measure:
+    """The sum of sizes."""
+    plain = dense = 0
+    for size in sizes:
+        plain += size.plain
+        dense += size.dense
+    return Measure(plain, dense)
 
 
 def measure(text: str) -> Measure:
@@ -83,7 +93,7 @@ class TokenCorrection:
         return self._of_a_byte(_DENSE) * _BYTES * len(text) <= most or self.count(text) <= most
 
     def reach(self, text: str, most: int) -> int:
-        """How many characters of a text, from its beginning, are at most so many tokens, as estimated."""
+        """The number of characters, from the beginning of a text, that are at most so many tokens, as estimated."""
         longest = min(len(text), math.ceil(max(0, most) / self._of_a_byte(_PLAIN)))
         return max(0, bisect_right(range(longest + 1), most, key=lambda end: self.count(text[:end])) - 1)
 

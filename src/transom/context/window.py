@@ -84,7 +84,7 @@ def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame
 def check_message(
     role: Role, blocks: Sequence[Block], message: str, *, budget: WindowBudget, tokens: TokenCorrection = UNCORRECTED
 ) -> None:
-    """Hold a message against the room that it has when all that was said before is folded.
+    """Check that a message has room when everything before it is folded.
 
     Args:
         role: who is to answer.

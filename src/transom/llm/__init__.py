@@ -1,4 +1,4 @@
-"""Model calls: their shapes, how they are rendered, and who answers them."""
+"""Model calls: their shapes, their rendering, and the providers that answer them."""
 
 from transom.llm.capabilities import Capabilities
 from transom.llm.deltas import Again, Delta, OnDelta

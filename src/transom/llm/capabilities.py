@@ -60,7 +60,7 @@ class Capabilities:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def text(self) -> str:
-        """In a line, for people."""
+        """One line, for people."""
         window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
         has = [what for name, what in _LABELS.items() if getattr(self, name)]
         lacks = [f"no {what}" for name, what in _LABELS.items() if not getattr(self, name)]

@@ -85,7 +85,7 @@ def named(given: object, kind: type[Names], where: str) -> Names:
 
 
 def listed(given: object, kind: type[T], field: str, where: str) -> tuple[T, ...]:
-    """Several of one kind, as a tuple.
+    """A tuple of values of one kind.
 
     Raises:
         InputError: it is no list of them.

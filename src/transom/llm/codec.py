@@ -1,4 +1,4 @@
-"""Reading replies and turns back from journals and recordings."""
+"""Decoding of replies, turns and requests from the JSON of journals and recordings."""
 
 from __future__ import annotations
 

@@ -1,21 +1,33 @@
-"""The egress policy: settings that keep blocks on this machine, beside the marks of the blocks themselves."""
+"""Local text: the settings that keep blocks on this machine, and the removal of local text from errors."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self
 
+from transom.canonical import Json, canonical_json
+from transom.errors import NeedsModel, ReplyError, TransomError
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import ToolResults, UserMessage
+from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
 
 if TYPE_CHECKING:
     from transom.config.model import Egress
 
+_RUN = 10
+"""A quotation is a run of at least so many characters that both texts have."""
+_SHORTEST = 4
+"""Shorter than a run, a quotation is a whole line of at least so many characters, or such a name with a digit."""
+_NAME = re.compile(rf"(?<![\w-])(?=[\w-]*[^\W\d_])(?=[\w-]*\d)[\w-]{{{_SHORTEST},{_RUN - 1}}}(?![\w-])")
+
+_INSTEAD = "[local]"
+
 
 @dataclass(frozen=True)
 class EgressPolicy:
-    """Which blocks a user keeps on this machine.
+    """The blocks that a user keeps on this machine.
 
     Attributes:
         local_blocks: names of blocks, `*` and `?` allowed.
@@ -61,3 +73,82 @@ class EgressPolicy:
                 found = turn.text.startswith("<finding>\n")
                 return "the finding of a sub-conversation" if found else "a message of a tool's handler"
         return "a reply that was answered from local text" if request.window.egress != "any" else None
+
+
+def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
+    """Remove quotations of the request's local parts from an error's text, and its Python causes with them.
+
+    Args:
+        error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
+            person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
+        request: which it came of.
+        policy: what else a user keeps on this machine.
+    """
+    texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
+    if not texts:
+        return
+    before = (error.what, error.hint)
+    if isinstance(error, ReplyError) and error.bare:
+        error.what = error.bare
+    runs = set(_runs(texts))
+    error.what = _without(error.what, runs)
+    error.hint = _without(error.hint, runs) if error.hint else error.hint
+    if before != (error.what, error.hint):
+        error.args = (error.what,)
+        error.__cause__, error.__suppress_context__ = None, True
+
+
+def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
+    window = request.window
+    yield from (block.text for block in window.blocks if policy.is_local(block))
+    whole = policy.keep_untrusted or window.egress != "any"
+    for turn in window.turns:
+        yield from _of_turn(turn, whole=whole)
+
+
+def _of_turn(turn: Turn, *, whole: bool) -> Iterator[str]:
+    """The texts of a turn that are local, or all of them."""
+    if isinstance(turn, ToolResults):
+        yield from (one.content for one in turn.results if whole or one.egress != "any")
+    elif isinstance(turn, UserMessage):
+        if whole or turn.egress != "any":
+            yield turn.text
+    elif whole:
+        for part in turn.parts:
+            match part:
+                case Text(text):
+                    yield text
+                case ToolCall(_, name, arguments):
+                    yield from (name, canonical_json(arguments), *_leaves(arguments))
+                case Opaque(data):
+                    yield canonical_json(data)
+
+
+def _leaves(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+
+
+def _runs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (text[at : at + _RUN] for at in range(len(text) - _RUN + 1))
+        yield from (line for line in map(str.strip, text.splitlines()) if _SHORTEST <= len(line) < _RUN)
+        yield from _NAME.findall(text)
+
+
+def _without(text: str, runs: set[str]) -> str:
+    quoted = [False] * len(text)
+    for length in range(_SHORTEST, _RUN + 1):
+        for at in range(len(text) - length + 1):
+            if text[at : at + length] in runs:
+                quoted[at : at + length] = [True] * length
+    kept: list[str] = []
+    for at, char in enumerate(text):
+        if not quoted[at]:
+            kept.append(char)
+        elif not at or not quoted[at - 1]:
+            kept.append(_INSTEAD)
+    return "".join(kept)

@@ -20,7 +20,7 @@ _LONGEST_HOLD = 3_600.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Requests and tokens in one period; None: as many as you like."""
+    """Requests and tokens in one period; None for no limit."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -48,7 +48,7 @@ class Memory:
         return self._held.get((table, key))
 
     async def swap(self, table: str, key: str, old: Json | None, new: Json) -> bool:
-        """Replace what is there, if it still is `old`."""
+        """Replace the value, if it still is `old`."""
         with self._one:
             if self._held.get((table, key)) != old:
                 return False

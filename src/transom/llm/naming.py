@@ -1,4 +1,4 @@
-"""From names such as `openai:NAME,rules` and the settings to providers that can be asked."""
+"""Construction of providers from names such as `openai:NAME,rules` and the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models cost: dated data, which a user can lay a list of their own over; and what runs may spend."""
+"""Prices of models, which a user's own list can override; and the spending of runs with its cap."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _HOW_TO_PRICE = (
 
 
 class Price(BaseModel):
-    """US dollars per million tokens. What a cache costs is the input's price where it is not given."""
+    """US dollars per million tokens. A missing cache price is the input's price."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -102,7 +102,7 @@ class Prices(BaseModel):
                 raise InputError(what, where=one.name, hint=_HOW_TO_PRICE.format(name=one.name))
 
     def of(self, usage: Usage, by: str) -> float | None:
-        """Dollars that a reply cost: what its server told, else by this list; None where nobody knows."""
+        """Dollars that a reply cost: as its server reported, else by this list; None where it is unknown."""
         if usage.cost is not None:
             return usage.cost
         price = self._price(by)
@@ -113,18 +113,18 @@ class Prices(BaseModel):
         return self.of(Usage(tokens["input"], tokens["output"], tokens["cached"], tokens["cache_write"]), by)
 
     def _price(self, name: str) -> Price | None:
-        """Of a model of that name, or of that name and a day: vendors name their snapshots so."""
+        """The price of a model by its name, with or without a date: vendors name their snapshots so."""
         return self.models.get(name) or self.models.get(_DAY.sub("", name))
 
 
 @cache
 def published() -> Prices:
-    """The published list, read once in the life of a process."""
+    """The published list, read once for each process."""
     return Prices.load()
 
 
 def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> Exporter | None:
-    """The exporter that is configured, which then knows what calls cost."""
+    """The configured exporter, with prices."""
     found = exporter(endpoint)
     if found and found.metrics.price is None:
         found.metrics.price = Prices.load(prices).of_tokens
@@ -133,7 +133,7 @@ def priced_exporter(endpoint: str | None = None, prices: Path | None = None) -> 
 
 @dataclass
 class Spending:
-    """What replies cost, of one conversation or of all runs of a command; and what they may.
+    """The cost of replies of one conversation, or of all runs of a command, and its cap.
 
     Replies that a journal has count as what they cost when they were given. A call that is under way when the cap is
     reached is let come to its end, so the last one may go beyond it.
@@ -141,8 +141,8 @@ class Spending:
     Attributes:
         limit: US dollars; None for no cap.
         prices: by which they are counted; the published ones where None.
-        free: who costs nothing: providers on this machine.
-        unpriced: who gave a reply of which nobody knows what it cost; "" while there is none.
+        free: names of providers that cost nothing: those on this machine.
+        unpriced: the provider of a reply of unknown cost; "" while there is none.
     """
 
     limit: float | None = None
@@ -154,7 +154,7 @@ class Spending:
 
     @property
     def usd(self) -> float | None:
-        """Spent so far; None where nobody knows."""
+        """Spent so far; None where it is unknown."""
         return None if self.unpriced else self._sum
 
     def add(self, by: str, usage: Usage) -> None:
@@ -181,6 +181,6 @@ class Spending:
             return
         if self.unpriced:
             hint = "give its price in a list of your own (paths.prices), or go on without the cap"
-            raise InputError("nobody knows what its reply cost, so a cap cannot hold", where=self.unpriced, hint=hint)
+            raise InputError("the cost of its reply is unknown, so a cap cannot hold", where=self.unpriced, hint=hint)
         if self._sum >= self.limit:
             raise CapReached("usd", self.limit, self._sum)

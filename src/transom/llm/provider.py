@@ -20,7 +20,7 @@ from transom.errors import (
 from transom.llm.capabilities import Capabilities, common
 from transom.llm.checked import check_kind, check_provider, listed
 from transom.llm.deltas import Again, Delta, OnDelta, noting
-from transom.llm.egress import EgressPolicy
+from transom.llm.egress import EgressPolicy, unquote
 from transom.llm.reading import held_arguments, is_deep
 from transom.llm.render import render
 from transom.llm.reply import AnsweredFrom, Reply, Usage
@@ -28,7 +28,6 @@ from transom.llm.shapes import Request, Role
 from transom.llm.structured import shown
 from transom.llm.tokens import estimate_tokens
 from transom.llm.turns import EGRESS, Part, ToolCall, check_marks
-from transom.llm.unquoted import unquote
 from transom.telemetry import keys
 
 _log = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ _PARTS = get_args(Part)
 
 
 class Provider(Protocol):
-    """Answers a request with a reply. A class of one's own that derives from it needs only `name` and `complete`."""
+    """Answers a request with a reply. A subclass needs only `name` and `complete`."""
 
     @property
     def name(self) -> str:
@@ -68,7 +67,7 @@ class Provider(Protocol):
         ...
 
     def estimate_tokens(self, request: Request) -> int:
-        """How many tokens the request will be counted as; rather too many than too few."""
+        """An upper-side estimate of the request's tokens."""
         return estimate_tokens(render(request).as_text())
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the protocol's signature
@@ -183,11 +182,11 @@ class Chain:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Keys that its providers show to their servers, and that are to stand nowhere."""
+        """Keys of its providers, for redaction."""
         return tuple(secret for provider in self.everyone for secret in getattr(provider, "secrets", ()))
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         for provider in self.everyone:
             close = getattr(provider, "aclose", None)
             if close:
@@ -240,7 +239,7 @@ def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider
 
 
 def _failed(provider: Provider, error: ProviderError) -> str:
-    """Without a word of the server's, which may quote what must stay here."""
+    """A clause on a failure, without the server's text, which may quote local text."""
     return f"{provider.name} failed with {type(error).__name__}"
 
 

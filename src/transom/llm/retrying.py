@@ -1,4 +1,4 @@
-"""A provider that is asked within its limits, and again where that may help.
+"""A provider with rate limits and retries.
 
 The loop is written out rather than taken from a library: each attempt is a span, what a server asks to wait holds up
 every run of the workspace, and a listener must hear that a broken reply begins anew.
@@ -30,7 +30,7 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 def wait_after(
     attempt: int, error: ProviderError, policy: Retry, chance: Callable[[], float] = random.random
 ) -> float | None:
-    """Seconds to wait after attempt number `attempt` failed; None where asking again is of no use.
+    """Seconds to wait after attempt number `attempt` failed; None where a retry is of no use.
 
     Args:
         attempt: from 1.
@@ -54,7 +54,7 @@ def _asked(error: ProviderError, policy: Retry) -> float | None:
 
 
 class RetryingProvider:
-    """A provider that is asked again where that may help, within its rate limits.
+    """A provider with retries, within its rate limits.
 
     Args:
         provider: who answers.
@@ -76,13 +76,13 @@ class RetryingProvider:
         return tuple(getattr(self._provider, "secrets", ()))
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         close = getattr(self._provider, "aclose", None)
         if close:
             await close()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask until there is a reply, or asking again is of no use.
+        """Send the request until there is a reply, or a retry is of no use.
 
         Raises:
             ProviderError: of the last attempt; its `causes` are those of the earlier ones.

@@ -19,7 +19,7 @@ from transom.once import once
 
 
 class Tier(StrEnum):
-    """How long a block stays the same: over all calls of a role, over one run, or for one call."""
+    """How long a block stays unchanged: over all calls of a role, over one run, or for one call."""
 
     STABLE = "stable"
     SESSION = "session"
@@ -114,7 +114,7 @@ class ToolSpec:
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How a model is asked. `temperature` is None where the provider has no sampling settings.
+    """Settings of a model call. `temperature` is None where the provider has no sampling settings.
 
     Raises:
         InputError: a number that no server takes.

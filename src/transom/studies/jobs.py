@@ -6,6 +6,7 @@ guard process (`guard.py`) ends the jobs of a worker that was killed.
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import shutil
@@ -127,6 +128,7 @@ def _ensure_guard() -> None:
             command = [sys.executable, "-I", guard.__file__, f"{_WORKER}:"]
             null = subprocess.DEVNULL
             _guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
+            atexit.register(_guard.communicate)  # it ends before this process does, where that is not killed
 
 
 def _shorten(path: Path) -> None:

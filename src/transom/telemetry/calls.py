@@ -153,5 +153,5 @@ def _error(span: SpanRow) -> dict[str, Any]:
 
 
 def _seconds(began: int, span: SpanRow) -> float:
-    """0 for a span that never ended."""
+    """The duration in seconds; 0 for a span that never ended."""
     return max((span.end or span.start) - began, 0) / 1e9

@@ -24,7 +24,7 @@ _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a collector listens.
+    """The addresses of a collector.
 
     Attributes:
         traces, metrics: addresses; "" where that is not sent.
@@ -39,7 +39,7 @@ class Destination:
 
 
 def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -> Destination | None:
-    """Where to send, from the setting `telemetry.otlp_endpoint` or OpenTelemetry's own variables; None: nowhere.
+    """The collector of the setting `telemetry.otlp_endpoint` or OpenTelemetry's variables; None for none.
 
     Raises:
         SettingsError: an address that is none, or a header that no request can have.

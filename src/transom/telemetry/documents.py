@@ -9,11 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from transom.telemetry.otlp_json import SpanRow
 
 
-class _Shape(BaseModel):
+class Shape(BaseModel):
+    """Base of documents: no other fields, and none that changes."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TraceRow(_Shape):
+class TraceRow(Shape):
     """One trace in a list: when it began (ISO 8601, UTC), and counts of spans.
 
     `run_id` is None for one that no run of this workspace left.
@@ -27,14 +29,14 @@ class TraceRow(_Shape):
     open: int
 
 
-class TraceList(_Shape):
+class TraceList(Shape):
     """All traces of a workspace, the newest first."""
 
     schema_: Literal["transom.traces/1"] = Field(default="transom.traces/1", alias="schema")
     traces: tuple[TraceRow, ...]
 
 
-class TraceDocument(_Shape):
+class TraceDocument(Shape):
     """One trace: its spans by their start."""
 
     schema_: Literal["transom.trace/1"] = Field(default="transom.trace/1", alias="schema")

@@ -1,4 +1,4 @@
-"""A secret as base64 and URLs write it, wherever it stands in what was encoded."""
+"""Patterns for a secret in base64 and in URLs, at any position of the encoded text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _in_base64(data: bytes, before: int, *, rest: bool) -> Form:
-    """Behind so many bytes of a group of three. Letters with bits of what is beside it differ, and are taken too."""
+    """The form behind so many bytes of a group of three. Letters that share bits with neighbours are taken, too."""
     bits = 8 * (before + len(data))
     whole = b64encode(bytes(before) + data).decode()[-(-8 * before // 6) : bits // 6]
     first = f"{_OTHER}?" if before else ""

@@ -1,4 +1,4 @@
-"""Logs by the standard library: plain lines on stderr for people, JSON lines in a file for later."""
+"""Logs through the standard library: plain lines on stderr, JSON lines in a file."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Metrics:
     _instance: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def count(self, span: SpanRow, trace_id: str) -> None:
-        """Take in a span that has ended; those beneath it come first."""
+        """Count a span that has ended; its children come first."""
         for one in self._aggregator.measures(span, trace_id, self.price):
             if one.metric in KINDS and one.value is not None:
                 self._add(one.metric, one.value, {key: value for key, value in one.by.items() if key != keys.ROLE})

@@ -1,4 +1,4 @@
-"""Ended spans, and the metrics that they add up to, sent to an OpenTelemetry collector.
+"""Export of ended spans and their metrics to an OpenTelemetry collector.
 
 By HTTP in JSON, from a thread of its own: a collector that is down or slow costs a run nothing, and what cannot be
 delivered is in the trace's file all the same. Only the configured address is contacted: no proxy, no redirect.
@@ -59,7 +59,7 @@ def exporter_to(where: Destination) -> Exporter:
 
 
 class Exporter:
-    """Sends what it is given, a little later; `metrics` is what was counted so far.
+    """Sends spans in the background; `metrics` holds the totals so far.
 
     What a forked process does stays in the files: the thread is its parent's.
     """
@@ -76,7 +76,7 @@ class Exporter:
         atexit.register(self.close)
 
     def put(self, span: dict[str, Any]) -> None:
-        """Have a span sent that has ended. It never waits and never fails.
+        """Queue an ended span. It never waits and never fails.
 
         Args:
             span: as OTLP's JSON has it, without secrets.
@@ -100,7 +100,7 @@ class Exporter:
                 counted = False
 
     def _take(self) -> bool:
-        """Count what was given, once, also where it cannot be delivered; whether there was anything."""
+        """Count the queued spans, once, also where they cannot be delivered; whether there were any."""
         new = [self._ended.popleft() for _ in range(len(self._ended))]
         for span in new:
             self.metrics.count(row_of(span), span["traceId"])
@@ -136,7 +136,7 @@ class Exporter:
             connection.close()
 
     def _say(self, address: str, why: str) -> None:
-        """Once; only the system's own words, since others may quote a header, an address or a server."""
+        """Log a failure once; only the system's own text, since others may quote a header, an address or a server."""
         if not self._said:
             self._said = True
             _log.warning("%s takes no traces (%s); they are in their files", shown(address), why)

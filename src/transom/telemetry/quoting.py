@@ -1,4 +1,4 @@
-"""A text wherever it stands, as it is or quoted: by JSON of any writer, by `repr`, and by one inside the other."""
+"""Patterns for a text as it is or quoted: by any JSON writer, by `repr`, and by one inside the other."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _form(piece: str) -> str:
 
 
 def _escapes(character: str) -> list[str]:
-    """How it is written after a backslash."""
+    """The forms that a character has after a backslash."""
     code = ord(character)
     short = [_SHORT[character]] if character in _SHORT else []
     if 0xD800 <= code <= 0xDFFF:  # what no file takes is written as U+FFFD, and that quoted

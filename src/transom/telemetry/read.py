@@ -1,4 +1,4 @@
-"""Traces read back: for `transom trace list` and `transom trace show`."""
+"""Reading of trace files, for `transom trace list` and `transom trace show`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans: what a run did, in one file a trace, as OTLP JSON lines.
+"""Spans of a run, in one file for each trace, as OTLP JSON lines.
 
 Each line of `<trace-id>.jsonl` is a complete OTLP export request and one write, so it survives `kill -9`. A span that
 ended is appended. An open span has a line with the attribute `transom.open`, in a place of fixed size that is emptied
@@ -113,7 +113,7 @@ class Telemetry:
         return Span(self, name, kind, attributes) if self._file else _OFF
 
     def close(self) -> None:
-        """Let go of the files; spans still open are not written as ended. Closing twice does no harm."""
+        """Close the files; spans still open are not written as ended. Closing twice does no harm."""
         if self._file:
             self._file.close()
 
@@ -160,7 +160,7 @@ class Span:
             self._attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:
-        """Mark it as failed, by something that is no exception here.
+        """Mark it as failed, without an exception.
 
         Args:
             kind: the value of `error.type`.
@@ -172,11 +172,11 @@ class Span:
             self._status = {"message": text, "code": ERROR}
 
     def began(self, at: int) -> None:
-        """It began before it was known to be worth a span: nanoseconds since 1970."""
+        """Set an earlier start, in nanoseconds since 1970."""
         self._start = at
 
     def event(self, name: str, /, **attributes: Any) -> None:
-        """Something that happened at one moment."""
+        """Add an event with the present time."""
         if self._token:
             event: dict[str, Any] = {"timeUnixNano": str(time.time_ns()), "name": name}
             if attributes:

@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from transom.telemetry import keys
 from transom.telemetry.calls import Aggregator, Measure, Price
+from transom.telemetry.documents import Shape
 from transom.telemetry.otlp_json import SpanRow
 
 By = Literal["provider", "tool", "role"]
@@ -25,11 +26,7 @@ _DURATION: dict[By, str] = {
 _OF_CALLS = (keys.REQUESTS, keys.RETRIES, keys.TOKEN_USAGE, keys.CACHE_READ_TOKENS, keys.COST_USD)
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Seconds(_Shape):
+class Seconds(Shape):
     """How long calls took; 0 where there were none. `p95`: 95 of a hundred took no longer."""
 
     mean: float
@@ -38,7 +35,7 @@ class Seconds(_Shape):
     max: float
 
 
-class StatsRow(_Shape):
+class StatsRow(Shape):
     """One provider, tool or role.
 
     Attributes:
@@ -69,7 +66,7 @@ class StatsRow(_Shape):
     unpriced: int
 
 
-class Compression(_Shape):
+class Compression(Shape):
     """Folding of conversations: how often, and the tokens of those windows before and after."""
 
     count: int
@@ -78,7 +75,7 @@ class Compression(_Shape):
     ratio: float | None
 
 
-class MemoryStats(_Shape):
+class MemoryStats(Shape):
     """Queries to a memory: how many, their duration, and the fraction that found something."""
 
     queries: int
@@ -86,7 +83,7 @@ class MemoryStats(_Shape):
     hit_rate: float
 
 
-class Stats(_Shape):
+class Stats(Shape):
     """The document of `trace stats`, over spans that began within `since`; over all where that is None."""
 
     schema_: Literal["transom.trace_stats/1"] = Field(default="transom.trace_stats/1", alias="schema")
@@ -102,7 +99,7 @@ class Stats(_Shape):
 def statistics(
     traces: Iterable[Sequence[SpanRow]], *, by: By, price: Price, since: str | None = None, oldest: int = 0
 ) -> Stats:
-    """Count.
+    """Compute the statistics of traces.
 
     Args:
         traces: the spans of each.

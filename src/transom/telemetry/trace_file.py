@@ -80,7 +80,7 @@ class TraceFile:
             os.close(self._middle)
 
     def _new_place(self, line: bytes) -> int | None:
-        """At the end, by a descriptor of its own: only its offset says where that was when others append, too."""
+        """Append a new place, by a descriptor of its own: only its offset is right when others append, too."""
         own = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
             whole = os.write(own, line) == PLACE

@@ -1,4 +1,4 @@
-"""Tools: what may be done on a model's behalf, within limits."""
+"""Tools: functions that a model may call, within limits."""
 
 from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolOutcome, ToolReturn
 from transom.tools.functions import Function, as_tools, tool

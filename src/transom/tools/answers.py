@@ -43,16 +43,14 @@ def refused(call: ToolCall, error: ToolRefused, trust: Trust = "ours") -> ToolOu
 def again(call: ToolCall, before: ToolResult) -> ToolOutcome:
     """The result of a call that was made before with equal arguments."""
     remark = f"[The same call was made before, as {before.id!r}; it is not made again. Its result was:]"
-    return ToolOutcome(
-        ToolResult(call.id, call.name, f"{remark}\n{before.content}", trust=before.trust, egress=before.egress),
-        error="",
-    )
+    content = f"{remark}\n{before.content}"
+    return ToolOutcome(ToolResult(call.id, call.name, content, trust=before.trust, egress=before.egress))
 
 
 def made_beside(call: ToolCall, first: ToolCall) -> ToolOutcome:
     """The result of a call that equals another one of the same reply."""
     remark = f"[The same call stands in this reply as {first.id!r}; it is made once. Its result is there.]"
-    return ToolOutcome(ToolResult(call.id, call.name, remark, trust="ours"), error="")
+    return ToolOutcome(ToolResult(call.id, call.name, remark, trust="ours"))
 
 
 def as_text(content: Json) -> str:

@@ -19,7 +19,7 @@ _LIST_AGAIN = "name a file as a result of list_available_files or named_files do
 
 @dataclass(frozen=True)
 class Places:
-    """Where a session may look.
+    """The folders and files that a session may read.
 
     Attributes:
         roots: only files under these are listed.
@@ -33,7 +33,7 @@ class Places:
 
     @property
     def near(self) -> tuple[Path, ...]:
-        """Under these lies what may be read at all."""
+        """The folders below which files may be read."""
         beside = (folder for path in self.own for folder in (path.parent, real_path(path).parent))
         return tuple(dict.fromkeys((*self.roots, *beside)))
 
@@ -53,7 +53,7 @@ class Catalogue:
         self._written: dict[str, set[str]] = {}
 
     def learn(self, known: Mapping[str, Path], written: Mapping[str, str]) -> None:
-        """Take in files by their names, and the names of paths as files write them."""
+        """Record files by their names, and the names of paths as files write them."""
         self._known |= known
         for word, name in written.items():
             self._written.setdefault(word, set()).add(name)

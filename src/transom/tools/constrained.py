@@ -1,4 +1,4 @@
-"""Files for a role to look at by itself, within limits that hold over its whole session.
+"""File tools for a role, with limits that hold over its whole session.
 
 Four tools, each layer narrower than the one above: list, read a header, search, read a range. Beneath them `${NAME}`s
 are resolved, which a role never sees: it knows files by names relative to the roots. What a session has spent and
@@ -30,7 +30,7 @@ _CHARACTERS = 2_000  # of one match with the lines around it, and of one line
 
 @dataclass(frozen=True)
 class FileLimits:
-    """How much a session may look at.
+    """Limits of a session.
 
     Attributes:
         lines_per_call: of one header or range, 200 at most.
@@ -46,7 +46,7 @@ class FileLimits:
 
 
 class FileSession:
-    """One role's looking at files.
+    """The file tools of one role, and what they have spent.
 
     Args:
         places: where.
@@ -79,7 +79,7 @@ class FileSession:
         )
 
     def recall(self, note: Json) -> None:
-        """Take in what a result changed: bytes spent, files discovered, paths resolved."""
+        """Apply a result's note: bytes spent, files discovered, paths resolved."""
         match note:
             case {"bytes": int(spent), "known": dict(known), "written": dict(written)}:
                 self._spent += spent
@@ -125,7 +125,7 @@ class FileSession:
         }
         if not part.whole:
             content["truncated"] = True
-        return self._told(path, content, part.lines, len(part.text.encode()))
+        return self._result(path, content, part.lines, len(part.text.encode()))
 
     def _search(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
@@ -144,7 +144,7 @@ class FileSession:
         if total > len(kept):
             content["truncated"] = True
         lines = [line for match in kept for line in match.content.split("\n")]
-        return self._told(path, content, lines, spent)
+        return self._result(path, content, lines, spent)
 
     def _range(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
@@ -162,7 +162,7 @@ class FileSession:
             "end_line": part.last,
             "truncated": not part.whole or (part.more and last < wanted),
         }
-        return self._told(path, content, part.lines, len(part.text.encode()))
+        return self._result(path, content, part.lines, len(part.text.encode()))
 
     @property
     def _lines_per_call(self) -> int:
@@ -192,7 +192,7 @@ class FileSession:
         what = f"no more can be read: {self._spent} of {self._limits.total_bytes} bytes of content are spent"
         return ToolRefused(what, hint="call no reading tool any more: answer with what you have")
 
-    def _told(self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int) -> ToolReturn:
+    def _result(self, path: Path, content: dict[str, Json], lines: Iterable[str], spent: int) -> ToolReturn:
         """A result with the files that its lines name. They count as discovered, and their names as read."""
         found = self._catalogue.named_in(lines, path)
         new = self._catalogue.names(found.values())

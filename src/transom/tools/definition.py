@@ -51,7 +51,7 @@ Handler: TypeAlias = Callable[[Arguments], "Json | ToolReturn | Awaitable[Json] 
 
 @dataclass(frozen=True)
 class ToolLimits:
-    """How much of a tool may be used.
+    """Limits of a tool.
 
     Attributes:
         seconds: one call may take, None for no limit. A handler that is no coroutine cannot be stopped: it is waited
@@ -128,7 +128,7 @@ class ToolDefinition:
         return {name: inner["default"] for name, inner in found if isinstance(inner, dict) and "default" in inner}
 
     async def run(self, arguments: Arguments) -> ToolReturn:
-        """Carry it out, whatever kind of function the handler is."""
+        """Call the handler, whatever kind of function it is."""
         found: Any
         if not self.plain:
             found = self.handler(arguments)
@@ -147,7 +147,7 @@ class ToolDefinition:
 
 
 def check_definition(tool: ToolDefinition) -> None:
-    """Hold a tool against what it may be; its name is looked at elsewhere.
+    """Check a tool's fields; the toolbox checks its name.
 
     Raises:
         ToolError: naming the field.

@@ -1,4 +1,4 @@
-"""Files of a project on a model's behalf: listing, reading, searching, and editing by exact replacement."""
+"""Tools on a project's files: listing, reading, searching, and editing by exact replacement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATH: Json = {"type": "string", "description": "Relative to the project's folde
 
 
 def reading_tools(root: Path) -> list[ToolDefinition]:
-    """Tools that look at a project and change nothing."""
+    """Tools that read a project and change nothing."""
     folder, number = _Folder(root), {"type": "integer", "minimum": 1}
     part: Json = {"type": "string", "default": ""}
     lines = {"first_line": {**number, "default": 1}, "last_line": {**number, "default": MAX_LINES}}
@@ -135,7 +135,7 @@ class _Folder:
         return path
 
     def _path(self, arguments: Arguments) -> Path:
-        """Where a name leads, links followed; it must be in the folder and not git's own."""
+        """The real path of a name; it must be in the folder and not git's own."""
         name = str(arguments["path"])
         real = Path(os.path.realpath(self.root / name)) if "\0" not in name else Path("/")
         if not real.is_relative_to(self.root) or real == self.root:

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.formats.text_lines import TextLines
-
-LONGEST_LINE = 65_536
-"""Characters of one line that are read; the rest of it is ignored."""
+from transom.tools.files import LONGEST_LINE
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Looking at files on a model's behalf: discovery under declared roots, and bounded views of what is in them.
+"""Read access to files for a model: discovery under declared roots, and bounded views of their contents.
 
-Everything here is constrained: only real paths under the roots, sorted listings, bytes counted, lines numbered. The
-text that comes back is untrusted data.
+Only real paths under the roots are read; listings are sorted, bytes counted, lines numbered. The text is
+untrusted data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _WORD = re.compile(r"(?:\$\{\w+\}|[^\s\"'{}\[\](),;=])+")
 _NUMBER = re.compile(r"[-+\d.eE:/%]+")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 _LONGEST_WORD = 500
-_LONGEST_LINE = 65_536
+LONGEST_LINE = 65_536
+"""Characters of one line that are read; the rest of it is ignored."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class ViewLimits:
-    """How much of the files is shown: header lines, matches a keyword, lines around a match, bytes over all files."""
+    """Limits of a view: header lines, matches a keyword, lines around a match, bytes over all files."""
 
     header_lines: int = 100
     matches: int = 3
@@ -258,7 +259,7 @@ class Viewer:
         recent: deque[tuple[int, str]] = deque(maxlen=self.limits.context)
         until = count = 0
         blank = True
-        for count, line in enumerate(TextLines(path, _LONGEST_LINE), 1):
+        for count, line in enumerate(TextLines(path, LONGEST_LINE), 1):
             blank = blank and not line.strip()
             short = line[: self.limits.line_characters]
             if count <= self.limits.header_lines:

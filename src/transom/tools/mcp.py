@@ -1,4 +1,4 @@
-"""Tools of an MCP server, over stdio or HTTP, as tools of ours. Needs the extra `mcp`."""
+"""Tools of an MCP server, over stdio or HTTP, as tool definitions. Needs the extra `mcp`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ToolTerms:
         return self.needs_approval is True or tool in _names(self.needs_approval)
 
     def effect_of(self, tool: str) -> Effect | None:
-        """None where only the server says."""
+        """The effect that these terms declare; None where they do not."""
         return self.effect.get(tool) if isinstance(self.effect, Mapping) else self.effect
 
     def check_named(self, there: Collection[str], where: str) -> None:

@@ -1,4 +1,4 @@
-"""Running a command in a project's folder on a model's behalf: in the sandbox, without network."""
+"""A tool that runs a command in a project's folder: in the sandbox, without network."""
 
 from __future__ import annotations
 

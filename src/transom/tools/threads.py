@@ -1,4 +1,4 @@
-"""Threads for plain handlers: each call has one of its own, and none holds up the end of a program."""
+"""Threads for plain handlers: one for each call; none delays the end of a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Do something in a thread, which has the variables of the context. A caller that stops waiting does not stop it.
+    """Run a function in a thread, with the context's variables. A caller that stops waiting does not stop it.
 
     An executor would keep a program from ending by a call that hangs.
     """

@@ -8,13 +8,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from transom.errors import (
-    InvalidArgumentsError,
-    ToolError,
-    ToolNotFoundError,
-    ToolQuotaError,
-    ToolRefused,
-)
+from transom.errors import InvalidArgumentsError, ToolError, ToolNotFoundError, ToolQuotaError, ToolRefused
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import strictest
 from transom.telemetry import Redactor
@@ -76,7 +70,7 @@ class Toolbox:
         self._add(tool)
 
     def offer(self, tool: ToolDefinition) -> None:
-        """Add one of the runtime's own, or put it in the place of the one that was there."""
+        """Add a tool of the runtime, or replace the one of its name."""
         if tool.name in self._tools:
             self._tools[tool.name] = tool
         else:
@@ -119,7 +113,7 @@ class Toolbox:
         seconds: float | None = None,
         place: Hashable = None,
     ) -> ToolOutcome:
-        """Carry out a call, or say why not. What is wrong with the call or in the tool is a result, never an error.
+        """Execute a call. A wrong call or a failing tool yields an error result, never an exception.
 
         Args:
             call: what is asked for.
@@ -146,7 +140,7 @@ class Toolbox:
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
 
     def recall(self, ran: ToolOutcome, place: Hashable = None) -> None:
-        """Take in what came of a call that is not repeated; once, however often a message goes on.
+        """Apply the outcome of a call that is not repeated; once, however often a message is resumed.
 
         See `run` for `place`.
         """

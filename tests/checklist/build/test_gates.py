@@ -111,7 +111,6 @@ async def test_a_right_checker_passes_every_gate(tmp_path: Path) -> None:
         "locked_layer",
         *(f"vectors.{vector.name}" for vector in VECTORS),
         "likeness",
-        "kinds",
         "sources",
         "schema",
         "hard_coding",

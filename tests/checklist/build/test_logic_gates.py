@@ -1,4 +1,4 @@
-"""Gates on atoms B and C of a checker's own: likeness with the shipped ones, kinds in use, no value of the item."""
+"""Gates on atoms B and C of a checker's own: likeness with the shipped ones, no value of the item."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.build.artifacts import split
 from transom.checklist.build.checker import atoms_source
-from transom.checklist.build.logic_gates import check_hard_coding, check_kinds, check_likeness, item_values
+from transom.checklist.build.logic_gates import check_hard_coding, check_likeness, item_values
 from transom.checklist.build.prober import Prober
 from transom.checklist.build.reading import LogicReply, read_logic
 from transom.checklist.item import Item, parse_item
@@ -75,6 +75,7 @@ async def test_another_kind_is_an_extension_and_not_compared() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "artifact"),
     [
+        ('if "*" in wanted or "?" in wanted:', "if False:", "atom_b"),
         ('return _transom_answer(hit, "wildcard"', 'return _transom_answer(not hit, "wildcard"', "atom_b"),
         ('wanted[index] in ("?", subject[at])', 'wanted[index] in ("?", "a")', "atom_b"),
         ("subject == wanted, ", "subject.strip() == wanted.strip(), ", "atom_b"),
@@ -87,20 +88,6 @@ async def test_what_answers_otherwise_is_named(before: str, after: str, artifact
     findings = await likeness(whole(before, after))
     assert {finding.artifact for finding in findings} == {artifact}
     assert all("the shipped one" in finding.message and finding.line for finding in findings)
-
-
-async def kinds(code: str, item: Item | None) -> list[Finding]:
-    async with Prober(code, Sandbox()) as prober:
-        return await check_kinds(prober, split(code), config(), item)
-
-
-async def test_a_kind_that_the_item_uses_and_atom_b_does_not_know() -> None:
-    code = whole('if "*" in wanted or "?" in wanted:', "if False:")
-    (finding,) = await kinds(code, item())
-    assert finding.artifact == "atom_b"
-    assert finding.message == "a pattern of kind wildcard is in use, and validate_logic takes it for contains"
-    assert await kinds(code, None) == []
-    assert await kinds(whole(), item()) == []
 
 
 @pytest.mark.parametrize(

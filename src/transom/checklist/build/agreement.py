@@ -50,16 +50,9 @@ def _differences(said: SpecItem, made: ValidationItem) -> Iterator[str]:
     specified, required = set(said.required) - asked, set(made.required) - asked
     if specified != required:
         yield f"required is {_listed(required)}, Section 2 says {_listed(specified)}"
-    if (said.condition or not said.condition_text or said.condition_text.lower() == "none") and not _same(
-        said.condition, made.condition
-    ):
+    readable = said.condition or not said.condition_text or said.condition_text.lower() == "none"
+    if readable and said.condition != made.condition:
         yield f"condition is {_told(made.condition)}, Section 2 says {_told(said.condition)}"
-
-
-def _same(one: Condition | None, other: Condition | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return (one.field, one.op, one.value) == (other.field, other.op, other.value)
 
 
 def _number(count: Count | None) -> str:

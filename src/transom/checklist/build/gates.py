@@ -12,13 +12,7 @@ from typing import Final
 from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
-from transom.checklist.build.logic_gates import (
-    check_hard_coding,
-    check_kinds,
-    check_likeness,
-    check_vector,
-    item_values,
-)
+from transom.checklist.build.logic_gates import check_hard_coding, check_likeness, check_vector, item_values
 from transom.checklist.build.mutation import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
@@ -32,7 +26,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
-from transom.checklist.results import SPEC, Combination, FindingRow, GateRow, MutationRow
+from transom.checklist.results import Combination, FindingRow, GateRow, MutationRow
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
@@ -43,6 +37,8 @@ from transom.gates import Finding
 from transom.sandbox import Sandbox
 from transom.telemetry import child_span, keys
 
+# What cannot be tried is not refused, and a question is none to refuse for: both are said.
+_REMARKS: Final = ("questions", "patterns", "untried")
 MOST_FILES: Final = 8  # of many files the item's own come first
 
 
@@ -151,7 +147,7 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             parsed, entries, files = await _parser_rows(whole or await start(atoms.a), trial, may_be_silent=silent)
         own = item_values(config, trial.item, entries) if config else {}
         if whole or tree_of(atoms.logic):
-            rows += await _logic_rows(whole or await start(atoms.logic), atoms, config, trial.item, tuple(own))
+            rows += await _logic_rows(whole or await start(atoms.logic), atoms, tuple(own))
         rows += parsed
         if config and file:
             rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
@@ -178,14 +174,9 @@ def _disagreement(test: Combination) -> Finding:
     return Finding("tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}")
 
 
-async def _logic_rows(
-    prober: Prober, atoms: Parts, config: CheckerConfig | None, item: Item | None, own: tuple[str, ...]
-) -> list[GateRow]:
+async def _logic_rows(prober: Prober, atoms: Parts, own: tuple[str, ...]) -> list[GateRow]:
     rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
-    rows.append(_row("likeness", await check_likeness(prober, atoms, own)))
-    if config:
-        rows.append(_row("kinds", await check_kinds(prober, atoms, config, item)))
-    return rows
+    return [*rows, _row("likeness", await check_likeness(prober, atoms, own))]
 
 
 def _static_rows(atoms: Parts) -> list[GateRow]:
@@ -210,26 +201,15 @@ async def _parser_rows(
 
 
 def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
-    line = atoms.line_of(ATOM_A)
-    wrong = [Finding("examples", ATOM_A, line, problem) for problem in mutation.examples]
-    wrong += [Finding("examples", SPEC, None, problem) for problem in mutation.spec]
-    untested = [Finding("untested", SPEC, None, problem) for problem in mutation.untested]
-    missed = [Finding("mutation", ATOM_A, line, problem) for problem in mutation.problems]
-    # What cannot be tried is not refused, and a question is none to refuse for: both are said.
-    said = [
-        *(FindingRow(gate="questions", artifact=ATOM_A, line=line, message=one) for one in mutation.questions),
-        *(FindingRow(gate="patterns", artifact=SPEC, line=None, message=one) for one in mutation.missed),
-        *(FindingRow(gate="untried", artifact=ATOM_A, line=line, message=one) for one in mutation.untried),
-    ]
-    remarks = [
-        GateRow(gate=gate, passed=True, findings=tuple(row for row in said if row.gate == gate))
-        for gate in ("questions", "patterns", "untried")
-    ]
+    found: dict[str, list[FindingRow]] = {}
+    for (gate, artifact), messages in mutation.messages.items():
+        line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
+        rows = (FindingRow(gate=gate, artifact=artifact, line=line, message=message) for message in messages)
+        found.setdefault(gate, []).extend(rows)
     return [
-        _row("examples", wrong),
-        _row("untested", untested),
-        _row("mutation", missed),
-        *(row for row in remarks if row.findings),
+        GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
+        for gate, rows in found.items()
+        if rows or gate not in _REMARKS
     ]
 
 

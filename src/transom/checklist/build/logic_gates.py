@@ -1,15 +1,15 @@
-"""Gates on atoms B and C: the vectors, likeness with the shipped ones, the kinds in use, and no value of the item."""
+"""Gates on atoms B and C: the vectors, likeness with the shipped ones, and no value of the item."""
 
 from __future__ import annotations
 
 import ast
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from transom.canonical import Json
-from transom.checklist.atoms import AnyOf, CheckerConfig, Entry
+from transom.checklist.atoms import CheckerConfig, Entry
 from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS, Parts, tree_of
 from transom.checklist.build.prober import Check, Prober
 from transom.checklist.item import Item
@@ -125,31 +125,6 @@ def _like(pattern: str, chance: random.Random) -> str:
 
 def _text(chance: random.Random) -> str:
     return "".join(chance.choice(_ALPHABET) for _ in range(chance.randrange(7)))
-
-
-async def check_kinds(prober: Prober, atoms: Parts, config: CheckerConfig, item: Item | None) -> list[Finding]:
-    """Own atom B knows every kind of pattern that the YAML and the item use. The message tells the kind, no value."""
-    used = [
-        *config.requirements.pattern_items,
-        *(item.requirements.pattern_items if item and item.requirements else ()),
-    ]
-    if is_shipped(atoms) or not used:
-        return []
-
-    async def problems(worker: Worker) -> list[str]:
-        found: list[str] = []
-        for pattern, wanted in _kinds(used).items():
-            result = await worker.call("validate_logic", {"text": "", "pattern": pattern})
-            kind = result.get("kind") if isinstance(result, dict) else None
-            if kind != wanted and (kind in KINDS or not isinstance(kind, str)):
-                found.append(f"a pattern of kind {wanted} is in use, and validate_logic takes it for {kind}")
-        return list(dict.fromkeys(found))
-
-    return await prober.findings(problems, "kinds", ATOM_B)
-
-
-def _kinds(used: Iterable[str | AnyOf]) -> dict[str, str]:
-    return {part: str(validate_logic("", part)["kind"]) for pattern in used for part in parts(pattern)}
 
 
 def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:

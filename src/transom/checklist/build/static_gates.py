@@ -16,22 +16,9 @@ PLACEHOLDER = "<TO_BE_INFERRED>"
 
 # Feedback for whoever writes the code; the boundary is the sandbox.
 ALLOWED_IMPORTS = frozenset(
-    {
-        "re",
-        "fnmatch",
-        "json",
-        "math",
-        "datetime",
-        "collections",
-        "itertools",
-        "functools",
-        "string",
-        "typing",
-        "dataclasses",
-        "enum",
-        "__future__",
-    }
-)
+    {"re", "fnmatch", "json", "math", "datetime", "collections", "itertools", "functools", "string", "typing",
+     "dataclasses", "enum", "__future__"}
+)  # fmt: skip
 FORBIDDEN_CALLS = frozenset(
     {"open", "print", "input", "eval", "exec", "compile", "__import__", "globals", "locals", "vars", "breakpoint",
      "setattr", "delattr"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,6 +20,7 @@ from transom.checklist.rules.fragments import (
     stage,
     tally,
 )
+from transom.checklist.rules.literals import words_before
 from transom.checklist.rules.log_rules import Messages
 from transom.checklist.rules.reading_rules import Extraction, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
@@ -147,12 +150,39 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
         "may_be_skipped": [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)],
         "known_by": list(source.known_by),
         "refuse": dict(source.refuse),
+        "ends": dict(source.ends),
     }
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
     told |= {name: regexes for name, regexes in known.items() if regexes}
+    if words := _gate(source, used, rules):
+        told["words"] = words
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
     return told | ({"counts": counts} if counts else {})
+
+
+def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> str:
+    """A regex, over small letters, for what every line holds that some reader or guard must see; empty where each must.
+
+    Words with the same first letter stand together, so that few are tried at each place.
+    """
+    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values()]
+    guards += [one for regexes in source.counts.values() for one in regexes]
+    guards += [one for rule in used for one in rule.must_be_read]
+    guards += [source.mentions] if source.mentions != "." else []  # the first line is always seen
+    raw = ["\x1b"]
+    for rule in (*used, *(one for one in rules if isinstance(one, Messages) and one.file == source.kind)):
+        if isinstance(rule, Rows) and (rule.keys or rule.strip):
+            return ""
+        guards += rule.watched()
+        if isinstance(rule, Messages):
+            raw.append(rule.strange)
+    words = words_before(guards)
+    if not words:
+        return ""
+    by_letter = [list(group) for _, group in itertools.groupby(words, key=lambda word: word[0])]
+    told = [f"{re.escape(group[0][0])}(?:{'|'.join(re.escape(word[1:]) for word in group)})" for group in by_letter]
+    return "|".join([*told, *raw])
 
 
 def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, Any]], set[int]]:

@@ -37,6 +37,8 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+", re.MULTILINE)
 _WRAPPED = re.compile(r"(?<![.!?;:])[ \t]*\n[ \t]*(?=[a-z(])")
 # What explains is a clause like any other.
 _THAT_IS = re.compile(r"[,:]?\s*\b(?:i\.\s?e\.|that is,|namely,?),?\s+", re.IGNORECASE)
+# The dot of a shortened word ends no sentence.
+_SHORTENED = re.compile(r"\b(vs|max|min|incl|excl|approx)\.(?=\s)", re.IGNORECASE)
 _DROPPED = str.maketrans(dict.fromkeys('"“”„‟«»`*', " ") | {"’": "'", "‘": "'", "′": "'"})
 # In small letters it would be a thousandth.
 _MEGA = re.compile(r"(?<=\d)\s*M(?=[A-Za-z]\b)")
@@ -59,7 +61,7 @@ class Match:
 def sentences(text: str) -> list[str]:
     """The sentences of a description, as written. A bracket that opens with `waive` is a sentence of its own."""
     text = _WRAPPED.sub(" ", _BULLET.sub("", unicodedata.normalize("NFKC", text)))
-    text = _THAT_IS.sub(", ", text)
+    text = _SHORTENED.sub(r"\1", _THAT_IS.sub(", ", text))
     text = re.sub(r"\(\s*((?i:waiv)[^()]*)\)", r"\n\1\n", text)
     parts = (part.strip(" \t\r.!?") for part in _BREAK.split(text))
     return [part for part in parts if part]

@@ -24,29 +24,14 @@ from transom.formats.yaml_models import validate_yaml
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
 
 _SOURCE_REGEXES: Final = frozenset(
-    {"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called"}
+    {"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called", "ends"}
 )
 _RULE_REGEXES: Final = frozenset(
     {
-        *("rows", "match", "keys", "from", "to", "head", "row", "above", "until", "join", "goes_on"),
-        "patterns",
-        "context",
-        "start",
-        "stop",
-        "pattern",
-        "formats",
-        "speaks",
-        "prompt",
-        "continued",
-        "control",
+        *("rows", "match", "keys", "from", "to", "before", "head", "row", "above", "until", "join", "goes_on", "steps"),
+        *("strip", "must_be_read", "may_be_skipped", "patterns", "begins", "ends", "anyone", "after", "other"),
+        *("further", "grave", "strange", "alarm", "aside", "spoken", "quoted", "counts", "severities", "hidden"),
     }
-    | {"told", "command", "known", "refused", "hides", "failed", "names", "messages", "colour", "stamp"}
-    | {"maybe", "echo", "sets", "writes", "alarm", "denied", "harmless", "endings", "undone"}
-    | {"heading", "usual", "foreign", "table", "row", "other_path", "path", "slack", "worst", "total"}
-    | {"begins", "ends", "anyone", "after", "other", "further", "grave", "strange", "aside", "spoken", "quoted"}
-    | {"counts", "severities", "row", "hidden"}
-    | {"negative", "keyed", "placeholder", "tools", "people", "certain", "forms"}
-    | {"ends", "denials", "stages"}
 )
 
 
@@ -218,7 +203,8 @@ def _merged(old: Common, new: Common) -> Common:
 def _domain(file: YamlFile) -> Domain:
     domain = validate_yaml(Domain, file)
     told = [(text, at) for at, text in file.written.items() if _is_regex(at)]
-    told += [(pattern, ("sources", n)) for n, source in enumerate(domain.sources) for pattern in source.refuse]
+    for n, source in enumerate(domain.sources):
+        told += [(pattern, ("sources", n)) for pattern in (*source.refuse, *source.ends)]
     for text, at in told:
         try:
             re.compile(text)

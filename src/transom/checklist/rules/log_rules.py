@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -52,7 +53,7 @@ class Messages(Rule):
         targets: the gravest first; those that a spec does not ask for are recognised and left out.
         other: a regex of messages of no target; `further` of lines that go on with the message above them.
         grave: a regex of what is no mere warning, whatever the line calls itself.
-        colour, strange: what is taken off a line, and which characters make it an error.
+        strip, strange: what is taken off a line, and which characters make it an error.
         alarm: category -> words -> a regex, in lower case, of what no other line with that word may hold.
         aside: regexes of what is taken out of a line before that: names, counts of none, terms of art.
         spoken, quoted: echoed commands and shown source code, and what more is taken out of these.
@@ -68,7 +69,7 @@ class Messages(Rule):
     other: Line
     further: Line
     grave: Line
-    colour: Line
+    strip: Line
     strange: Line
     alarm: dict[Key, dict[str, Line]]
     aside: tuple[Line, ...]
@@ -78,6 +79,12 @@ class Messages(Rule):
     severities: dict[Key, Line]
     row: Line
     hidden: Line
+
+    def watched(self) -> list[str]:
+        alarms = [re.escape(word) for words in self.alarm.values() for word in words]
+        told = [regex for target in self.targets for regex in target.patterns]
+        run = [self.run.begins, self.run.anyone, *self.run.ends.values()]
+        return [*told, *alarms, *run, self.other, self.row, self.hidden, "sev"]  # the last heads a table of counts
 
     def categories(self) -> tuple[str, ...]:
         return (*(target.category for target in self.targets), self.run.category)

@@ -133,7 +133,7 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
             continue
         known = about[kind or wanted.sources[0].kind]
         found += _refused(domain, view, known, wanted) if not named else []
-        found += _unread(domain, wanted, view, known) if not found else []
+        found += _unread(domain, wanted, view, known, named=kind is not None) if not found else []
     return found
 
 
@@ -144,14 +144,16 @@ def _refused(domain: Domain, view: View, source: KnownSource, wanted: Wanted) ->
         for number, line in enumerate(view.lines, 1):
             known.line(number, line)
             stage.line(number, line)
+        if not view.whole:
+            known.begun.clear()  # the end may stand in what is not shown
         known.end()
     except ValueError as error:
         return [_located(view, str(error))]
     return []
 
 
-def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> list[NotUnderstood]:
-    """What the atom's own readers refuse in what was shown."""
+def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource, *, named: bool) -> list[NotUnderstood]:
+    """What the atom's own readers refuse in what was shown; without a kind `named`, the end of a file tells nothing."""
     about = about_file(source, domain.extraction, wanted)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     try:
@@ -162,7 +164,7 @@ def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource) -> 
             made, took = read_with(rule, list(view.lines))
             account.read(made, took)
             stage.read(made)
-        if view.whole:
+        if view.whole and (named or not any(one.signs for one in domain.sources)):
             account.end()
     except ValueError as error:
         return [_located(view, str(error))]

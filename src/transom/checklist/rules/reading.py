@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -245,11 +246,18 @@ def _shorter(
 def _not_understood(
     told: Sequence[str], readings: Sequence[tuple[_Reader, list[list[Clause] | None]]]
 ) -> list[NotUnderstood]:
-    """The words that the nearest domain lacks, else the sentences that fit no form of it."""
-    reader, found = min(
-        readings,
-        key=lambda pair: (len(_foreign(told, pair[0])), sum(clauses is None for clauses in pair[1])),
-    )
+    """The words that the nearest domain lacks, else the sentences that fit no form of it.
+
+    The fewer domains know a word, the more it says of which one is meant.
+    """
+    lacking = [_foreign(told, reader) for reader, _ in readings]
+    lacked = Counter(word for words in lacking for word in words)
+
+    def distance(at: int) -> tuple[float, int]:
+        rare = sum(1 / (len(readings) - lacked[word]) for word in lacking[at] if lacked[word] < len(readings))
+        return rare, sum(clauses is None for clauses in readings[at][1])
+
+    reader, found = readings[min(range(len(readings)), key=distance)]
     if foreign := _foreign(told, reader):
         return [NotUnderstood(word, WHERE) for word in foreign]
     lost = [sentence for sentence, clauses in zip(told, found, strict=True) if clauses is None]

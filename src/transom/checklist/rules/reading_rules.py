@@ -175,6 +175,13 @@ class Rows(Rule):
             raise ValueError("a block has from, and one of to and before")
         return self
 
+    def watched(self) -> list[str]:
+        ends = [self.inside, self.block]
+        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps, self.join]
+        told += [regex for one in ends if one for regex in (one.from_, one.to)]
+        told += [self.block.before if self.block else None, self.table.head if self.table else None]
+        return [regex for regex in told if regex]
+
 
 def _kind(told: object) -> str:
     """A rule without a kind is in the language of rows."""

@@ -12,6 +12,10 @@ class Rule(Shape):
     file: Key
     about: Line
 
+    def watched(self) -> list[str]:
+        """Regexes of lines that change something where nothing goes on from the lines before."""
+        raise NotImplementedError
+
     def categories(self) -> tuple[str, ...]:
         """What it yields."""
         return (str(getattr(self, "category")),)  # noqa: B009  of most rules a field

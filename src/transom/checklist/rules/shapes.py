@@ -158,6 +158,7 @@ class KnownSource(Shape):
             is no error.
         known_by: one of these stands in every such file that is understood, else a model is needed.
         refuse: regex -> why such a file is not understood.
+        ends: regex of what begins -> regex of its end; a file without the end is cut short.
         called: a regex for the words of a description that are about this file, so that it must be among the inputs.
         stage: how such a file is held to the stage or step that a description names: its name must say it (`named`),
             or must not deny it and the text must name no other (`silent`), and show nothing twice (`once`).
@@ -176,6 +177,7 @@ class KnownSource(Shape):
     error_if_nothing_read: Line | None = None
     known_by: tuple[Line, ...] = ()
     refuse: dict[str, Line] = Field(default_factory=dict)
+    ends: dict[str, Line] = Field(default_factory=dict)
     called: Line | None = None
     stage: Literal["named", "silent", "once"] | None = None
     about: Line

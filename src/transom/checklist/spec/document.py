@@ -207,23 +207,3 @@ def _headed(text: str, number: str) -> str:
     if section:
         return "\n".join(source_lines(text)[section[0].line - 1 :])
     return f"## {number}. {SECTION_TITLES[number]}\n\n" + "\n".join(source_lines(text)).strip("\n")
-
-
-__all__ = [
-    "REVIEW_MARK",
-    "SECTION_NAMES",
-    "SECTION_TITLES",
-    "STEP",
-    "assemble",
-    "clean",
-    "is_marked",
-    "needs_review",
-    "parse_analysis",
-    "parse_section1",
-    "parse_section2",
-    "parse_section3",
-    "parse_section4",
-    "parse_spec",
-    "section_parts",
-    "section_texts",
-]

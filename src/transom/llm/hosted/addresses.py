@@ -26,7 +26,7 @@ _NEWER_NAME = re.compile(r"\buse \W?max_completion_tokens\b", re.I)
 
 
 def service_of(base_url: str, api_version: str | None = None) -> str:
-    """Whose server an address names.
+    """The service that an address belongs to.
 
     Args:
         base_url: one that can be asked.
@@ -46,7 +46,7 @@ def service_of(base_url: str, api_version: str | None = None) -> str:
 
 
 def whose_model(model: str, service: str, api_version: str | None = None) -> str:
-    """Whose models a service is asked for: below Azure's `/openai/v1` other vendors have theirs, too.
+    """The vendor of the models at a service: Azure's `/openai/v1` has models of several vendors.
 
     Args:
         model: its name; a deployment may have any.

@@ -1,4 +1,4 @@
-"""From a name such as `openai:NAME` and its settings to a provider that can be asked."""
+"""Construction of a hosted provider from a name such as `openai:NAME` and its settings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NEEDS_KEY = ("anthropic", "openai", "azure", "openrouter")
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """Where a kind of provider is reached, and with what key.
+    """Address and key of a kind of provider.
 
     Attributes:
         url: the base URL.
@@ -78,7 +78,7 @@ class ServerAddress:
 def place_of(
     kind: str, settings: HostedSettings, *, base_url: str | None = None, environ: Mapping[str, str] = os.environ
 ) -> ServerAddress:
-    """Where a kind of provider is reached: `base_url`, its settings, the vendor's own variable, or its usual address.
+    """The address of a kind of provider: `base_url`, its settings, the vendor's variable, or its usual address.
 
     Raises:
         SettingsError: that is no address, or what its key's variable holds cannot be sent.

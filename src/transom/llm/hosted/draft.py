@@ -1,4 +1,4 @@
-"""A reply while it is put together, from one document or from many."""
+"""Assembly of a reply, from one document or from many."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class ReplyAssembler:
         return next((one for one in choices if (one.get("index") or 0) == self._chosen), None)
 
     def text(self, key: Hashable, text: str) -> None:
-        """More of a text. `key` identifies a piece of the reply; pieces keep the order in which they began."""
+        """Append text. `key` identifies a piece of the reply; pieces keep the order in which they began."""
         self._pieces.setdefault(key, _Piece("text")).texts.append(text)
         if text and self._on_delta:
             self._on_delta(Text(text))
 
     def call(self, key: Hashable, *, ident: str = "", name: str = "", arguments: Json = "") -> None:
-        """More of a tool call; its arguments as text that goes on, or whole.
+        """Add to a tool call; its arguments come as pieces of text, or whole.
 
         Some servers give every call the same place, and some no id either: another id begins another call, so does
         another name, and so does the name again where nothing has an id.
@@ -83,16 +83,16 @@ class ReplyAssembler:
             piece.data = arguments
 
     def opaque(self, key: Hashable, data: Json) -> None:
-        """Something that must go back unchanged; the last word on it counts."""
+        """Set data that must go back unchanged; the last value counts."""
         self._pieces.setdefault(key, _Piece("opaque")).data = data
 
     def opaque_text(self, key: Hashable, vendor: str, name: str, text: str) -> None:
-        """More of a text inside of such a thing."""
+        """Append to a text within such data."""
         block = self._opaque_block(key, vendor)
         block[name] = f"{block.get(name) or ''}{text}"
 
     def opaque_items(self, key: Hashable, vendor: str, name: str, items: list[Json]) -> None:
-        """More of a list inside of such a thing."""
+        """Append to a list within such data."""
         block = self._opaque_block(key, vendor)
         before = block.get(name)
         block[name] = [*before, *items] if isinstance(before, list) else items
@@ -108,7 +108,7 @@ class ReplyAssembler:
 
     @property
     def calls(self) -> int:
-        """How many calls have begun."""
+        """The number of calls so far."""
         return sum(piece.kind == "call" for piece in self._pieces.values())
 
     def reply(

@@ -76,7 +76,7 @@ def from_error_in_reply(error: Json) -> ProviderError:
 
 
 def connection_failed(error: BaseException) -> NetworkFailed:
-    """No connection, or none any more. SDKs hide the reason behind a sentence of their own."""
+    """The error for a failed connection, with its cause: SDKs hide it behind a sentence of their own."""
     while (inner := error.__cause__ or error.__context__) is not None and type(inner).__module__ != "builtins":
         error = inner
     text = str(error)

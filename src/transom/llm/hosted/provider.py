@@ -87,7 +87,7 @@ class HostedProvider(Provider):
         return self._whole(request, draft)
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         await self._vendor.aclose()
 
     def _connect(self) -> None:

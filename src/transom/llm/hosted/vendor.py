@@ -50,15 +50,15 @@ class Vendor:
         raise NotImplementedError
 
     def take(self, document: Document, draft: ReplyAssembler) -> bool:
-        """Add a document to a reply; False where there is nothing of a reply in it."""
+        """Add a document to a reply; False where it holds no part of one."""
         raise NotImplementedError
 
     def connect(self) -> None:
-        """Have a client for this event loop. An SDK's import takes seconds, and they are not the server's."""
+        """Make the client of this event loop. An SDK's import takes seconds, which must not count as the server's."""
         self._client.get()
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         await self._client.aclose()
 
     def _connect(self) -> Any:

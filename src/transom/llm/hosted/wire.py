@@ -1,4 +1,4 @@
-"""Bytes of a response as JSON documents: one for a whole reply, many for a stream."""
+"""Decoding of a response's bytes to JSON documents: one for a whole reply, many for a stream."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def documents(
 
 
 async def drain(rest: AsyncIterable[object], seconds: float = GRACE) -> None:
-    """Read what comes behind a whole reply, so that the connection may be used again; not for long.
+    """Read the rest behind a whole reply, for a bounded time, so that the connection can be used again.
 
     Some servers, and proxies before them, leave the connection open, or tear it: the reply is whole all the same.
     """
@@ -115,7 +115,7 @@ async def _events(texts: AsyncIterable[str]) -> AsyncIterator[tuple[str, str]]:
 
 
 async def _lines(texts: AsyncIterable[str]) -> AsyncIterator[str]:
-    """Lines that end in LF, CR or CRLF; what no line end follows is left out."""
+    """Lines that end in LF, CR or CRLF; an unfinished last line is left out."""
     rest = ""
     async for text in texts:
         rest += text

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from transom.checklist.atoms import CheckerConfig, ValidationItem
+from transom.checklist.build.artifacts import ATOM_A
 from transom.checklist.build.mutation.alterations import Alteration, alterations, is_prose, noticed
 from transom.checklist.build.mutation.combinations import run_tests
 from transom.checklist.build.mutation.examples import Examples, Tried
 from transom.checklist.build.mutation.patterns import try_patterns
 from transom.checklist.build.prober import Answer, Prober, RealFile
-from transom.checklist.results import Combination, MutationRow, Survivor
+from transom.checklist.results import SPEC, Combination, MutationRow, Survivor
 from transom.checklist.spec.shapes import SpecDocument
 
 _SHOWN: Final = 8
@@ -25,24 +26,15 @@ class Mutation:
 
     Attributes:
         row: the score for `build.json`; None where there was nothing to try.
-        examples: examples that atom A reads otherwise than the ItemSpec says.
-        problems: alterations of the real files that it does not follow.
-        spec: where the ItemSpec contradicts itself.
-        untested: items of which the ItemSpec gives no example, so that nothing shows whether they are read right.
-        missed: patterns of Section 4.1 that match no line of the real files.
-        questions: what only the writer of atom A can say.
-        untried: what could not be tried, and why.
+        messages: by the gate and the artifact that they are about. `examples` are read otherwise than the ItemSpec
+            says, or it contradicts itself; `untested` items have no example; `mutation`: alterations that atom A does
+            not follow; `questions` only its writer can answer; `patterns` match no line; `untried`: what could not be
+            tried, and why.
         tests: the combinations of requirements and waivers that were asked for.
     """
 
-    row: MutationRow | None = None
-    examples: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    spec: tuple[str, ...] = ()
-    untested: tuple[str, ...] = ()
-    missed: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
-    untried: tuple[str, ...] = ()
+    row: MutationRow | None
+    messages: Mapping[tuple[str, str], Sequence[str]]
     tests: tuple[Combination, ...] = ()
 
 
@@ -90,17 +82,16 @@ async def mutate(
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
     patterns = await try_patterns(spec, read, prober)
-    return Mutation(
-        row=score.row(),
-        examples=tuple(wrong),
-        problems=(*problems, *patterns.keyed),
-        spec=tuple(spec_wrong),
-        untested=_untested(config, spec),
-        missed=patterns.missed,
-        questions=(*asked, *patterns.questions),
-        untried=(*refused, *untried, *patterns.untried),
-        tests=combinations,
-    )
+    messages: dict[tuple[str, str], Sequence[str]] = {
+        ("examples", ATOM_A): wrong,
+        ("examples", SPEC): spec_wrong,
+        ("untested", SPEC): _untested(config, spec),
+        ("mutation", ATOM_A): (*problems, *patterns.keyed),
+        ("questions", ATOM_A): (*asked, *patterns.questions),
+        ("patterns", SPEC): patterns.missed,
+        ("untried", ATOM_A): (*refused, *untried, *patterns.untried),
+    }
+    return Mutation(score.row(), messages, combinations)
 
 
 async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:

@@ -19,6 +19,7 @@ from transom.errors import AtomFailed
 
 _SCAN: Final = resources.files("transom.checklist.build.mutation").joinpath("scan.py").read_text("utf-8")
 _SHOWN: Final = 3
+_LONGEST: Final = 120  # of a pattern in a question
 Hits: TypeAlias = list[tuple[int, int]]
 """Line and index of a pattern that matches there."""
 
@@ -77,7 +78,8 @@ async def try_patterns(spec: SpecDocument, files: Read, prober: Prober) -> Patte
                         asked.setdefault(patterns[index].regex, _question(patterns[index], file, line))
                 for name in sorted(names.intersection(_WORD.findall(file.text))):
                     if _NAME.match(name) and await _is_keyed(prober, file, name, found, hits):
-                        keyed.append(f"{file.name}: atom A reads less when {name} has another name there")
+                        what = f"{file.name}: atom A reads less when {name} has another name there"
+                        keyed.append(f"{what}, although the patterns of Section 4.1 match the same lines")
     except AtomFailed as error:
         return PatternTrial(asked_names, untried=(f"a pattern of Section 4.1 cannot be tried: {error.what}",))
     except ValidationError:
@@ -128,8 +130,9 @@ def _read(category: str | None, files: Read) -> str:
 
 
 def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
+    regex = pattern.regex if len(pattern.regex) <= _LONGEST else f"{pattern.regex[:_LONGEST]}..."
     return (
-        f"Section 4.1's pattern `{pattern.regex}` also matches {file.name}:{line}, on which no entry stands: "
+        f"Section 4.1's pattern `{regex}` also matches {file.name}:{line}, on which no entry stands: "
         f"{quoted(file, line)}; why is it left out?"
     )
 

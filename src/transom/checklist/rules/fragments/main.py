@@ -14,6 +14,8 @@ class Known:
         self.kind = kind
         self.must = [re.compile(pattern) for pattern in about.get("known_by", ())]
         self.refused = [(re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()]
+        self.ends = [(re.compile(begin), re.compile(end)) for begin, end in about.get("ends", {}).items()]
+        self.begun: dict[int, tuple[int, str]] = {}  # which of `ends` is open -> the line that began it
         self.known = not self.must
         self.first: tuple[int, str] | None = None  # the first line that is not blank
 
@@ -24,9 +26,16 @@ class Known:
             if pattern.search(line):
                 raise ValueError(f"line {number}: {why}: {line.strip()}")
         self.known = self.known or any(pattern.search(line) for pattern in self.must)
+        for at, (begin, end) in enumerate(self.ends):
+            if begin.search(line):
+                self.begun[at] = (number, line)
+            elif at in self.begun and end.search(line):
+                del self.begun[at]
 
     def end(self) -> None:
-        """One line must have been of a kind that is known."""
+        """One line must have been of a kind that is known, and what began must have ended."""
+        for number, line in self.begun.values():
+            raise ValueError(f"line {number}: the file ends before this does: {line.strip()}")
         if self.first and not self.known:
             number, line = self.first
             raise ValueError(f"line {number}: no line of a kind that is known for {self.kind}: {line.strip()}")
@@ -108,6 +117,17 @@ class Reading:
         self.known.line(number, line)
         return made
 
+    def busy(self, number: int) -> bool:
+        """Whether the line behind this one must be seen whatever it holds."""
+        waits = any(reader.busy(number) for reader in self.readers) or any(one.silent for one in self.watchers)
+        return waits or self.known.first is None
+
+    def passed(self, number: int, text: str) -> None:
+        """Lines behind this one that hold nothing to read; some readers want to know the last one."""
+        body = text.rstrip()
+        for reader in self.readers if body else ():
+            reader.passed(number + body.count("\n") + 1, body[body.rfind("\n") + 1 :])
+
     def took(self) -> set[int]:
         """The lines that the readers read with their last one, whether or not they make an entry."""
         return {number for reader in self.readers for number in getattr(reader, "took", ())}
@@ -133,7 +153,8 @@ class File:
     """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are certain by then.
 
     Where its name does not tell the kind, it is read as each kind that it may be, and the entries are `held` until a
-    line is the sign of one; without any sign it is of the first kind.
+    line is the sign of one; without any sign it is of the first kind. Lines that hold none of the `words` of their kind
+    are passed over.
     """
 
     def __init__(
@@ -153,18 +174,34 @@ class File:
         self.readings = {kind: Reading(kind, files[kind], readers[kind], watching[kind]) for kind in kinds}
         self.held: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
         self.refusals: dict[str, ValueError] = {}
+        self.words = {kind: re.compile(files[kind]["words"]) for kind in kinds if files[kind].get("words")}
         self.number = 0
 
     def feed(self, text: str) -> list[dict[str, Any]]:
         """The entries that are certain by the end of a piece."""
-        lines = text.replace("\r\n", "\n").split("\n")
-        if lines[-1] == "":
-            lines.pop()
+        text = text.replace("\r\n", "\n")
         found: list[dict[str, Any]] = []
-        for line in lines:
-            self.number += 1
-            found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
+        small, at = "\n" + text.lower(), 0
+        while at < len(text):
+            at = self.next_line(text, small, at)
+            if at < len(text):
+                end = text.find("\n", at)
+                end = len(text) if end < 0 else end
+                self.number += 1
+                line, at = text[at:end], end + 1
+                found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
         return found
+
+    def next_line(self, text: str, small: str, at: int) -> int:
+        """Where the next line begins that must be seen; `small` is the text in small letters behind a line feed."""
+        words, reading = self.words.get(self.kind), self.readings[self.kind]
+        if self.signs or words is None or not text.isascii() or reading.busy(self.number):
+            return at
+        found = words.search(small, at)
+        begin = small.rfind("\n", at, found.end()) if found else len(text)
+        reading.passed(self.number, text[at:begin])
+        self.number += text.count("\n", at, begin) + (begin == len(text) and text[-1] != "\n")
+        return begin
 
     def guess(self, line: str) -> list[dict[str, Any]]:
         """A line of a file whose kind is not certain yet; what was held where it is now."""

@@ -25,7 +25,7 @@ class MessageReader:
         self.alarms = [(word, re.compile(regex)) for word, regex in alarms]
         self.aside = [re.compile(pattern) for pattern in rule["aside"]]
         self.quoted = [re.compile(pattern) for pattern in rule["quoted"]]
-        names = ("colour", "strange", "spoken", "other", "further", "grave")
+        names = ("strip", "strange", "spoken", "other", "further", "grave")
         self.known = {name: re.compile(rule[name]) for name in names}
         self.tally = Tally(rule, wanted)
         self.ending = Ending(rule["run"])
@@ -34,7 +34,7 @@ class MessageReader:
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entry, where the line is a message that is asked for."""
-        text = self.known["colour"].sub("", line) if "\x1b" in line else line
+        text = self.known["strip"].sub("", line) if "\x1b" in line else line
         if self.known["strange"].search(text):
             raise ValueError(f"line {number}: it holds characters that are no text: {line.strip()!r}")
         pieces = text.rstrip("\r").split("\r")
@@ -88,6 +88,15 @@ class MessageReader:
             rest = pattern.sub(" ", rest)
         if self.alarming(rest):
             raise ValueError(f"line {number}: not understood: {text.strip()}")
+
+    def busy(self, number: int) -> bool:
+        """Whether the next line must be seen whatever it holds: it may go on with a message, a table or an end."""
+        ending = self.ending
+        return self.message == number or bool(self.tally.columns or ending.named or ending.weak)
+
+    def passed(self, number: int, line: str) -> None:
+        """The last line that is not blank, of lines with nothing to read."""
+        self.ending.last = (number, line)
 
     def late(self) -> bool:
         """The end of the file tells about the lines by which tools name themselves."""

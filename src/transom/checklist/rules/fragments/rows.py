@@ -333,6 +333,14 @@ class RowReader:
             made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}
         return made
 
+    def busy(self, number: int) -> bool:  # noqa: ARG002  as other readers
+        """Whether the next line must be seen whatever it holds: something goes on."""
+        goes_on = bool(self.joined) or self.block is not None or self.head is not None
+        return bool(self.text) or (self.within and goes_on)
+
+    def passed(self, number: int, line: str) -> None:
+        """Lines with nothing to read tell nothing."""
+
     def late(self) -> bool:
         """Whether an entry may still come for a line that went before."""
         return bool(self.joined or self.text)

@@ -1,0 +1,92 @@
+"""Words that a line must hold: every match of an expression holds one; lines passed over change no entry."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.checklist.rules.support import shipped
+from transom.checklist.atoms import Source
+from transom.checklist.rules.extract import Wanted, reader_of
+from transom.checklist.rules.fragments.main import File
+from transom.checklist.rules.literals import words_before
+from transom.checklist.rules.shapes import Domain
+
+
+@pytest.mark.parametrize(
+    ("regex", "words"),
+    [
+        (r"(?i)\bDRC\b.*\b(?:viol|error)", ["error", "viol"]),
+        (r"^\s*(?P<v>-?[\d.]+)\s+slack \((?:MET|VIOLATED)", ["slack ("]),
+        (r"(?=.*fail)\d+", ["fail"]),
+        (r"(?:foo)+x?", ["foo"]),
+        (r"(?!)never", []),
+        (r"^[a-c]\w", ["\na", "\nb", "\nc"]),
+        ("✗", []),
+        (r"(?:foo)*", None),
+        (r"foo|\d", None),
+        (r"[ a]", None),
+        (r"foo(?!bar)", ["foo"]),
+    ],
+)
+def test_words(regex: str, words: list[str] | None) -> None:
+    assert words_before([regex]) == words
+
+
+def reader(domain: Domain, kind: str, name: str, *, every: bool) -> File:
+    fields = {category.key: [one.name for one in category.fields] for category in domain.categories}
+    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in domain.sources]
+    made = reader_of(domain, Wanted(fields, sources), name)
+    assert made.kind == kind
+    if every:
+        made.words = {}
+    return made
+
+
+def read(made: File, text: str) -> list[dict[str, Any]] | str:
+    try:
+        return [*made.feed(text), *made.finish()]
+    except ValueError as error:
+        return str(error)
+
+
+PLACES = [
+    (domain, source.kind, source.files[0].replace("*", "run").replace("?", "x"))
+    for domain in shipped().domains
+    for source in domain.sources
+]
+LINES = sorted(
+    {line for d in shipped().domains for i in d.items for one in i.examples for line in one.text.split("\n")}
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    place=st.sampled_from(PLACES), lines=st.lists(st.sampled_from([*LINES, "", "  0.10   0.25 ^ u1/Y"]), max_size=12)
+)
+def test_lines_that_are_passed_over_change_nothing(place: tuple[Domain, str, str], lines: list[str]) -> None:
+    text = "\n".join(lines)
+    told = [read(reader(*place, every=every), text) for every in (False, True)]
+    assert told[0] == told[1]
+
+
+def test_a_long_log_is_passed_over_where_it_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    (domain,) = (one for one in shipped().domains if one.domain == "log_messages")
+    made = reader(domain, "tool_log", "run.log", every=False)
+    seen: list[int] = []
+    reading = made.readings["tool_log"]
+    line = reading.line
+
+    def noted(number: int, text: str) -> list[dict[str, Any]]:
+        seen.append(number)
+        return line(number, text)
+
+    monkeypatch.setattr(reading, "line", noted)
+    quiet = "   0.10    0.25 ^ _1234_/Y (nand2)\n" * 500
+    entries = read(made, f"OpenSTA 2.6.0\n{quiet}Error: one\n{quiet}")
+    assert [(one["line_number"], re.sub(r"\W", "", one["value"])) for one in entries if isinstance(one, dict)][:1]
+    assert len(seen) < 20
