@@ -194,7 +194,7 @@ def test_a_missing_input_is_named_whatever_lies_beside_it(tmp_path: Path, capfd:
         for name, text in beside.items():
             (tmp_path / name).write_text(text)
         code, answer = check(capfd, tmp_path / f"w{number}", "all", str(item), data=tmp_path)
-        answers.append((code, answer["status"], answer["gates"][0]["findings"][0]["artifact"]))
+        answers.append((code, answer["status"], answer["errors"][0]["source_file"]))
         for name in beside:
             (tmp_path / name).unlink()
     assert set(answers) == {(2, "ERROR", "gone.v")}

@@ -108,7 +108,7 @@ def test_patterns_that_the_domain_does_not_compare_are_not_understood(knowledge:
 def test_a_domain_without_waivers_makes_a_plain_check(tmp_path: Path) -> None:
     text = (Path(__file__).parent / "data" / "power.yaml").read_text()
     head, rest = text.split("waivers:\n", 1)
-    (tmp_path / "power.yaml").write_text(head + "sources:\n" + rest.split("sources:\n", 1)[1])
+    (tmp_path / "power.yaml").write_text(head + "waivers: []\nsources:\n" + rest.split("sources:\n", 1)[1])
     plain = load_knowledge([tmp_path])
     written = rounds(DESCRIPTION, knowledge=plain)
     assert written.findings() == []
