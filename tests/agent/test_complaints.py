@@ -1,4 +1,4 @@
-"""What people complain of in other frameworks, where no other test says it as plainly; docs/agent.md has the table."""
+"""What people complain of in other frameworks, where no other test says it as plainly; docs/complaints.md has the table."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from transom.llm import AssistantMessage, Reply, ScriptedProvider, Text, UserMes
 from transom.runs import ApprovalRequest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "agent.md"
-HEADING = "## What people complain of elsewhere"
+PAGE = ROOT / "docs" / "complaints.md"
+HEADING = "# What people complain of elsewhere"
 
 
 def rows() -> list[list[str]]:
