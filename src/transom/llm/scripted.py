@@ -69,9 +69,9 @@ class ScriptedProvider(Provider):
     def _next(self, request: Request) -> Answer:
         queue = self._queues.get(request.role)
         if not queue:
-            raise ProviderError(
-                f"the script has no further answer for role {request.role}", hint="add one to ScriptedProvider"
-            )
+            known = ", ".join(self._queues) or "no role"
+            what = f"the script has no further answer for role {request.role}"
+            raise ProviderError(what, hint=f"add one to ScriptedProvider; the script knows {known}")
         return queue.pop(0)
 
     def _usage(self, request: Request, reply: Reply) -> Usage:

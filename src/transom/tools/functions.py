@@ -66,7 +66,7 @@ def as_tools(given: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]
 def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     if not inspect.isfunction(function) and not inspect.ismethod(function):
         what = f"a tool is a function or a ToolDefinition, and this is {function!r:.80}"
-        raise ToolError(what, where="tools", hint="give the function itself, tools=[count]")
+        raise ToolError(what, where="tools", hint="give the function itself, tools=[count]; for a role, SubAgent(...)")
     name = name or function.__name__
     described, about = _documented(inspect.getdoc(function) or "")
     model, names = _model(function, name, about)
