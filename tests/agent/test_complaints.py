@@ -1,4 +1,4 @@
-"""What people complain of in other frameworks, where no other test says it as plainly; docs/complaints.md has the table."""
+"""What people complain of in other frameworks, where no other test says it as plainly; docs/complaints.md is the table."""
 
 from __future__ import annotations
 

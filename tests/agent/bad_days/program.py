@@ -112,6 +112,8 @@ async def main(plan: Plan) -> None:
             await together(plan.at_once, (recovered(home) for home in left))
         for wave in waves(plan.conversations):
             await together(plan.at_once, (talked(number) for number in wave))
+            gc.collect()
+            await asyncio.sleep(0.1)  # what is collected of broken connections is closed by the loop, a moment later
             _tell(ended=wave.stop, **of_this_process())
         await asked.aclose()
 

@@ -117,7 +117,10 @@ class RowReader:
 
     def row(self, number: int, text: str) -> dict[str, Any] | None:
         """The groups of the first row that fits, and what it says beside them."""
+        small = "\n" + text.lower()
         for pattern, row in self.rows:
+            if "words" in row and text.isascii() and not any(word in small for word in row["words"]):
+                continue
             if found := pattern.search(text):
                 if "error" in row:
                     raise ValueError(f"line {number}: {row['error']}: {text.strip()}")
