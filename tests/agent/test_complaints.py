@@ -1,4 +1,4 @@
-"""What people complain of in other frameworks, where no other test says it as plainly; docs/complaints.md is the table."""
+"""What people complain of in other frameworks, where no other test says it as plainly; see docs/complaints.md."""
 
 from __future__ import annotations
 

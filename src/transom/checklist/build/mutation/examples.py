@@ -96,14 +96,14 @@ class Examples:
         return Tried(problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}")
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
-        """Whether a real line gives another outcome alone than in its file, e.g. a command and the error below it."""
+        """Whether a real line gives another outcome, or none, alone: a command and the error below it, an XML element."""
 
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
             return {_outcome_of(item, one) for one in entries if one.line_number == line and _belongs(one, item)}
 
         alone = await outcomes(_ended(file.lines[number - 1]), 1)
-        return bool(alone) and alone != await outcomes(file.text, number)
+        return alone != await outcomes(file.text, number)
 
     async def _only_in_place(self, example: SpecExample, item: ValidationItem) -> Tried:
         """An example that an atom reads only among other lines: then it must be right there, with all its fields."""
