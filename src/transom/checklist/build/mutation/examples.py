@@ -96,7 +96,7 @@ class Examples:
         return Tried(problem=f"{where} {outcomes.pop()}, and the ItemSpec says that it {example.outcome}")
 
     async def _rests_on_others(self, file: RealFile, number: int, item: ValidationItem) -> bool:
-        """Whether a real line gives another outcome, or none, alone: a command and the error below it, an XML element."""
+        """Whether a real line gives another outcome, or none, alone: a command and its error below, an XML element."""
 
         async def outcomes(text: str, line: int) -> set[str]:
             entries = (await self.prober.answer(file.name, text)).entries
