@@ -44,6 +44,9 @@ def reader(domain: Domain, kind: str, name: str, *, every: bool) -> File:
     assert made.kind == kind
     if every:
         made.words = {}
+        rows = [row for one in made.readings.values() for each in one.readers for _, row in getattr(each, "rows", ())]
+        for row in rows:
+            row.pop("words", None)
     return made
 
 
@@ -62,11 +65,24 @@ PLACES = [
 LINES = sorted(
     {line for d in shipped().domains for i in d.items for one in i.examples for line in one.text.split("\n")}
 )
+AFTER_READING = [
+    *("read_verilog a.v", "read_spef a.spef", "reading spef file 'a.spef'", "Annotated: 0", "0 of 12 nets", "0 %", "0"),
+    *(
+        "The tool timed out",
+        "TIMEOUT",
+        "Licence expired",
+        "COULD NOT open it",
+        "nothing",
+        "\u0130gnored",
+        "data arrival time",
+    ),
+]
 
 
 @settings(max_examples=150, deadline=None)
 @given(
-    place=st.sampled_from(PLACES), lines=st.lists(st.sampled_from([*LINES, "", "  0.10   0.25 ^ u1/Y"]), max_size=12)
+    place=st.sampled_from(PLACES),
+    lines=st.lists(st.sampled_from([*LINES, *AFTER_READING, "", "  0.10   0.25 ^ u1/Y"]), max_size=12),
 )
 def test_lines_that_are_passed_over_change_nothing(place: tuple[Domain, str, str], lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -90,3 +106,17 @@ def test_a_long_log_is_passed_over_where_it_holds_nothing(monkeypatch: pytest.Mo
     entries = read(made, f"OpenSTA 2.6.0\n{quiet}Error: one\n{quiet}")
     assert [(one["line_number"], re.sub(r"\W", "", one["value"])) for one in entries if isinstance(one, dict)][:1]
     assert len(seen) < 20
+
+
+@pytest.mark.parametrize("line", AFTER_READING)
+@pytest.mark.parametrize("command", AFTER_READING[:3])
+def test_rows_gated_by_words_say_the_same_behind_a_read_command(command: str, line: str) -> None:
+    place = next(one for one in PLACES if one[1] == "sta_log")
+    told = [read(reader(*place, every=every), f"OpenSTA 2.6.0\n{command}\n{line}\n") for every in (False, True)]
+    assert told[0] == told[1]
+
+
+def test_the_many_words_of_failure_are_a_gate() -> None:
+    domain, kind, name = next(one for one in PLACES if one[1] == "sta_log")
+    readers = reader(domain, kind, name, every=False).readings[kind].readers
+    assert [sum("words" in row for _, row in one.rows) for one in readers] == [1, 1]

@@ -187,7 +187,7 @@ def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the atom takes it; one that looks for many words is gated by them, which is a twentieth of the time."""
+    """A row as the atom takes it. One that looks for many words has them beside it: they are looked for first."""
     told = {name: value for name, value in row.items() if value}
     words = words_before([row["match"]]) or []
     if len(words) >= _MANY and min(map(len, words)) > 1 and not all(word[0] == "\n" for word in words):
