@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,12 +23,13 @@ from transom.cli.session import Session, without_credentials
 from transom.cli.tree import root
 from transom.config import HostedSettings
 from transom.errors import InputError, install_hint
-from transom.llm import Provider
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted import HOSTED
-from transom.llm.hosted.checkup import Make, Row, checkup
-from transom.llm.hosted.connecting import place_of
-from transom.llm.naming import Surroundings, hosted_provider, named_provider
+from transom.llm.hosted.checkup import Row, checkup
+from transom.llm.hosted.connecting import connect, server_of
+from transom.llm.hosted.server import NO_KEY
+from transom.llm.naming import Surroundings, named_provider
+from transom.llm.retrying import RetryingProvider
 from transom.sandbox import Level, probe
 from transom.store import filesystem_of, is_network
 from transom.telemetry.redact import Redactor
@@ -174,11 +174,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
             yield from table([[plain(cell) for cell in row] for row in rows], indent="  ")
 
 
-_NO_MODEL = "no-such-model-anywhere"
-_NO_KEY = "no-such-key-anywhere"
 _NAME, _STATUS = len("structured output"), len("failed")
 _SECONDS = 30.0
-_COLOURS = {"ok": "green", "failed": "red", "n/a": "dim"}
+_COLOURS = {"ok": "green", "failed": "red"}
 
 
 def hosted_rows(session: Session) -> list[dict[str, Any]]:
@@ -190,32 +188,27 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
     try:
-        place = place_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
+        server = server_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
     except InputError as error:
         return {"answers": False, "says": str(error)}
-    if place.needs_key and place.key is None:
-        return {"answers": False, "says": f"there is no key: {place.key_variable} is not set"}
-    key = f"with the key in {place.key_variable}" if place.key else "without a key"
-    said = f"is asked at {without_credentials(place.url)} {key}; `doctor --provider {kind}:NAME` tries it"
+    if server.needs_key and server.api_key == NO_KEY:
+        return {"answers": False, "says": f"there is no key: {server.key_variable} is not set"}
+    key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
+    said = f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME` tries it"
     return {"answers": None, "says": said}
 
 
 def try_provider(session: Session, name: str) -> int:
     """Ask a server a few small questions, and print what came of them."""
-    kind = name.partition(":")[0]
-    settings = getattr(session.settings.llm, kind)
-    place = place_of(kind, settings, base_url=session.base_url)
-    llm = session.settings.llm.model_copy(update={kind: brief(settings)})
-    around = Surroundings(session.cwd, session.settings.model_copy(update={"llm": llm}), session.base_url)
-    wrong = _maker(name, around, {**os.environ, place.key_variable: _NO_KEY}) if place.key else None
-    tried = checkup(
-        _maker(name, around, os.environ),
-        no_such_model=_maker(f"{kind}:{_NO_MODEL}", around, os.environ),
-        wrong_key=wrong,
-    )
-    redact = Redactor(secrets=[place.key] if place.key else [])
-    caps = _maker(name, around, os.environ)(False).caps
-    return asyncio.run(_print(session, (name, without_credentials(place.url) or "", caps), tried, redact))
+    settings = getattr(session.settings.llm, name.partition(":")[0])
+
+    def make(stream: bool) -> RetryingProvider:
+        return connect(name, brief(settings), base_url=session.base_url, stream=stream)
+
+    provider = make(False)  # so that a missing key or SDK is said before anything is asked
+    server = server_of(name.partition(":")[0], settings, base_url=session.base_url)
+    what = (name, without_credentials(server.base_url) or "", provider.caps)
+    return asyncio.run(_print(session, what, checkup(make), Redactor(secrets=provider.secrets)))
 
 
 def brief(settings: HostedSettings) -> HostedSettings:
@@ -223,15 +216,6 @@ def brief(settings: HostedSettings) -> HostedSettings:
     retry = settings.retry.model_copy(update={"max_attempts": 1})
     seconds = min(settings.timeout_seconds, _SECONDS)
     return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
-
-
-def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
-
-    def make(stream: bool) -> Provider:
-        return hosted_provider(name, around, stream=stream, environ=environ)
-
-    make(False)  # so that a missing key or SDK is said before anything is asked
-    return make
 
 
 async def _print(
