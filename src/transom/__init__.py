@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from transom.agent.models import ToolCall as ToolCall
     from transom.agent.models import ToolResult as ToolResult
     from transom.context import Mark as Mark
-    from transom.errors import ApprovalNeeded as ApprovalNeeded
     from transom.errors import Paused as Paused
     from transom.errors import TransomError as TransomError
     from transom.llm import Block as Block
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from transom.llm import Window as Window
     from transom.llm.prices import Prices as Prices
     from transom.memory import MemoryEntry as MemoryEntry
-    from transom.runs import Approval as Approval
-    from transom.runs import ApprovalRequest as ApprovalRequest
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
@@ -62,9 +59,9 @@ _WHERE = {
     "transom.memory": ("MemoryEntry",),
     "transom.llm.prices": ("Prices",),
     "transom.context": ("Mark",),
-    "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
+    "transom.errors": ("Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
-    "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
+    "transom.runs": ("Run", "Stage", "Workspace"),
     "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }

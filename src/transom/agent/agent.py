@@ -27,7 +27,7 @@ from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
-from transom.runs import Approval, Named
+from transom.runs import Named
 from transom.runs.stage import MAIN
 from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
 from transom.runs.windows import recording_of
@@ -176,13 +176,19 @@ class Agent:
             egress = {"egress": "local"} if egress_in_calls() != "any" else {}
             await session.append("marked", {"at": at, "mark": mark.to_json(), **egress})
 
-    async def decide(self, approval: Approval) -> None:
+    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
+        Args:
+            answer: `approve` or `refuse`; `keep` or `redo` for a call that was begun.
+            question: which, where several wait: the fingerprint in `Paused.question`.
+            reason: the model reads it where a call is refused.
+            by: who answers.
+
         Raises:
-            InputError: nothing like it was asked in this conversation, or it has another answer already.
+            InputError: nothing like it waits in this run.
         """
-        await (await self._open()).stage.host.take(approval)
+        await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +19,8 @@ from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
 from transom.runs import Run, write_file
-from transom.runs.questions import APPROVAL, Choice, cut, in_full, short
+from transom.runs.questions import APPROVAL, Choice, cut, in_full, options_of, which
+from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
 CHOICES = ("keep", "redo", "approve", "refuse")
@@ -55,11 +55,8 @@ class OpenQuestion:
 
     @property
     def command(self) -> str:
-        """The command that answers it; pasted with several words to choose from, it answers nothing."""
-        which = f" --question {self.question}" if self.question else ""
-        listed = "--choose N" if self.long else ", or ".join(map(shlex.quote, self.options))
-        words = listed or '"YOUR WORDS"'
-        return f"transom answer {self.runs[0]}{which} {words}"
+        """The command that answers it."""
+        return answer_command(self.runs[0], self.question, self.options)
 
     def ask(self) -> str:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
@@ -211,7 +208,7 @@ def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[di
     options: list[str] = choice.get("options") or []
     word = options[int(text) - 1] if options and text not in options and text.isdecimal() else text
     if left:
-        names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {short(one)})" for one in left]
+        names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {which(one)})" for one in left]
         step = f"waiting for an answer, too: {', '.join(names)}"
     line = f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
     return told, f"{line}; {step}"
@@ -249,19 +246,16 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
         yield OpenQuestion(run, "", last, asks, ())
         return
     for choice in found.state.waiting.values():
-        question = choice["stage"] if "file" in choice else short(choice)
-        options: tuple[str, ...] = ("keep", "redo")
         if "prompt" in choice:
-            asks, options = str(choice["prompt"]), tuple(choice["options"])
+            asks = str(choice["prompt"])
         elif "file" in choice:
             asks = f"{choice['file']} and what it is made from have both changed: which counts?"
         else:
-            approval, call = choice["kind"] == APPROVAL, in_full(choice) if whole else cut(choice)
-            options = ("approve", "refuse") if approval else options
-            asks = "May this tool call be carried out?" if approval else "This call was begun; was it carried out?"
+            asks = "This call was begun; was it carried out?"
+            asks = "May this tool call be carried out?" if choice["kind"] == APPROVAL else asks
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
-            asks = f"{asks} {call}{place}"
-        yield OpenQuestion(run, question, _since(found, choice, last), asks, options)
+            asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
+        yield OpenQuestion(run, which(choice), _since(found, choice, last), asks, options_of(choice))
 
 
 def _lines(one: OpenQuestion) -> list[str]:
