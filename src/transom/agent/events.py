@@ -43,23 +43,5 @@ class ToolCallFinished:
     result: ToolResult
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A sub-conversation begins."""
-
-    conversation: str
-    parent: str
-    purpose: str
-
-
-@dataclass(frozen=True)
-class Completed:
-    """A sub-conversation is over. `how` is `summary`, or `extract` where no summary could be had."""
-
-    conversation: str
-    summary: str
-    how: str
-
-
-Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished | Opened | Completed
+Event: TypeAlias = ReplyDelta | ReplyReceived | ToolCallStarted | ToolCallFinished
 OnEvent: TypeAlias = Callable[[Event], None]

@@ -22,7 +22,7 @@ from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
 STAGE_SECONDS = 300.0
-_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "marked", "reset"})
+_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 
 
