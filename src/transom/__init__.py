@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from transom.agent import Setup as Setup
     from transom.agent import SubAgent as SubAgent
     from transom.agent import SyncAgent as SyncAgent
-    from transom.agent.events import Event as Event
-    from transom.agent.models import Conversation as Conversation
-    from transom.agent.models import ConversationContext as ConversationContext
-    from transom.agent.models import Message as Message
-    from transom.agent.models import SubConversation as SubConversation
-    from transom.agent.models import ToolCall as ToolCall
-    from transom.agent.models import ToolResult as ToolResult
+    from transom.agent.models import Event as Event
+    from transom.agent.views import Conversation as Conversation
+    from transom.agent.views import ConversationContext as ConversationContext
+    from transom.agent.views import Message as Message
+    from transom.agent.views import SubConversation as SubConversation
+    from transom.agent.views import ToolCall as ToolCall
+    from transom.agent.views import ToolResult as ToolResult
     from transom.context import Mark as Mark
     from transom.errors import Paused as Paused
     from transom.errors import TransomError as TransomError
@@ -51,8 +51,8 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
-    "transom.agent.events": ("Event",),
-    "transom.agent.models": (
+    "transom.agent.models": ("Event",),
+    "transom.agent.views": (
         *("Conversation", "ConversationContext", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
     ),

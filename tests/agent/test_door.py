@@ -9,7 +9,7 @@ from typing import Any
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom import compat
 from transom.agent import Agent, Budget, Home, SyncAgent
-from transom.agent.events import Event, ReplyReceived
+from transom.agent.models import Event, ReplyReceived
 from transom.llm import ScriptedProvider
 from transom.tools import ToolDefinition
 

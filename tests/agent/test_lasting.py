@@ -11,7 +11,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, approve, asks, look, resumed, scripted, sent, tool
 from transom.agent import Agent, Budget, Home
-from transom.agent.events import Event, ReplyDelta, ReplyReceived
+from transom.agent.models import Event, ReplyDelta, ReplyReceived
 from transom.canonical import Json
 from transom.errors import InputError, Paused, RequestRefused, RunError
 from transom.llm import (

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
 from transom.agent import Agent, Home, Setup, SyncAgent
-from transom.agent.models import Conversation, SubConversation
+from transom.agent.views import Conversation, SubConversation
 from transom.config import Settings
 from transom.context import TokenCorrection, oversized
 from transom.context.summary import STRUCK

@@ -10,14 +10,13 @@ from typing import Any, Self
 
 from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import SubAgent, equip
-from transom.agent.events import Event, OnEvent
 from transom.agent.messages import again, checked_text, keep_answer, say
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, Response, SubConversation
-from transom.agent.record import context_of, conversations
+from transom.agent.models import Event, OnEvent, Response
 from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_conversation import close_program_sub, open_program_sub
+from transom.agent.views import Conversation as ConversationView
+from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
 from transom.canonical import whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
@@ -290,7 +289,9 @@ class Agent:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        return context_of(self._session, self.conversation(), self._place.chain.name)
+        if self._session is None:
+            return ConversationContext(provider=self._place.chain.name)
+        return context_of(self._session, self.history())
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 
-from transom.agent.events import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
+from transom.agent.models import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.agent.results import keep, offer_reading
 from transom.agent.session import Session
 from transom.canonical import Json

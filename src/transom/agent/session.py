@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from transom.agent.budget import Meter
-from transom.agent.events import Event, OnEvent
+from transom.agent.models import Event, OnEvent
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
