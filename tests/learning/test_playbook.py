@@ -118,7 +118,7 @@ def test_a_paraphrase_is_found_where_there_is_an_embedder() -> None:
         ({"content": "x", "level": "study"}, "no study is named.*study=NAME"),
         ({"content": "x", "level": "domain"}, "no domain is named"),
         ({"content": "x", "personal": True}, "user=NAME"),
-        ({"content": "x", "overrides": "str-00099"}, "no insight 'str-00099'"),
+        ({"content": "x", "overrides": "str-00099"}, "unknown insight 'str-00099'"),
     ],
 )
 def test_what_cannot_be_added_says_why(book: Playbook, arguments: dict[str, object], message: str) -> None:
