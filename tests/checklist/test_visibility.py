@@ -43,9 +43,10 @@ THREE = {"three", "keyword", "reason", "justification", "global"}
 SEEN = {
     "checklist.analysis": SHOWN,
     "checklist.section1": SHOWN | {"stepone", "stepfive", "notation"},
-    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "value"},
-    "checklist.section3": SHOWN | {"stepseven", "why", "value", "two", "fails", "passes"},
-    "checklist.section4": SHOWN | {"one", "meaning", "value", "fails", "keyword", "reason", "file"},
+    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "example", "value"},
+    "checklist.section3": SHOWN | {"stepseven", "why", "one", "meaning", "example", "value", "two", "fails", "passes"},
+    "checklist.section4": SHOWN
+    | {"one", "meaning", "example", "value", "two", "fails", "three", "keyword", "reason", "file"},
     "checklist.parser": ONE | {"fourone", "file", "folder", "log"},
     "checklist.logic": TWO | THREE | {"fourtwo", "atom"},
     "checklist.repair_a": ONE | {"fourone", "file", "folder", "log", "atom"},

@@ -78,15 +78,15 @@ def asked(output: Schema, *turns: Turn, tools: tuple[ToolSpec, ...] = ()) -> Req
 
 
 def anthropic(request: Request) -> Any:
-    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x").caps)
+    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x"))
 
 
 def openai(request: Request, url: str = "http://x/v1", service: str = "", version: str | None = None) -> Any:
-    return OpenAIVendor(Server(url, api_version=version)).body(request, "m", known_model(service, "m").caps)
+    return OpenAIVendor(Server(url, api_version=version)).body(request, "m", known_model(service, "m"))
 
 
 def ollama(request: Request) -> Any:
-    return OllamaVendor(Server("http://x")).body(request, "m", known_model("ollama", "m").caps)
+    return OllamaVendor(Server("http://x")).body(request, "m", known_model("ollama", "m"))
 
 
 def told_in_words(body: Any, schema: Schema) -> bool:
@@ -308,7 +308,7 @@ def test_a_server_that_would_call_no_tool_beside_a_schema_is_told_of_it_in_words
 
 
 def test_words_are_said_once_whoever_says_them() -> None:
-    caps = known_model("ollama", "m").caps
+    caps = known_model("ollama", "m")
     assert told_in_words(ollama(shown(asked(TIGHT, tools=(LOOK,)), caps)), TIGHT)
 
 

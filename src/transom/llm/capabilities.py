@@ -18,7 +18,6 @@ _LABELS = {
     "streaming": "streaming",
     "structured_output": "structured output",
     "structured_with_tools": "structured output with tools",
-    "vision": "vision",
     "sampling": "temperature",
 }
 
@@ -36,11 +35,11 @@ class Capabilities:
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
         structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries its schema in the
             prompt: the server would hold every reply to it, or refuse the request.
-        vision: it reads pictures. `doctor` says so; no block holds one.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
         tells_cost: its server reports the cost of each reply.
+        bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
     """
 
     context_tokens: int = UNBOUNDED
@@ -50,11 +49,11 @@ class Capabilities:
     streaming: bool = False
     structured_output: bool = False
     structured_with_tools: bool = True
-    vision: bool = False
     sampling: bool = False
     caching: Caching = "none"
     cache_minimum: int = 0
     tells_cost: bool = False
+    bytes_per_token: float = 3.0
 
     def to_json(self) -> dict[str, Json]:
         return {one.name: getattr(self, one.name) for one in fields(self)}

@@ -83,8 +83,8 @@ def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple
             for entry in subject.overruled:
                 counted = subject.answers[0]
                 message = (
-                    f"{entry.source_file}:{entry.line_number} says {_words(item, entry)} of {subject.name}, "
-                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)}; the latter counts"
+                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)} of {subject.name} and "
+                    f"counts; {entry.source_file}:{entry.line_number} says {_words(item, entry)} and is passed over"
                 )
                 at = {"source_file": entry.source_file, "line_number": entry.line_number}
                 found.setdefault(message, Note(**at, message=message))

@@ -120,7 +120,7 @@ class OpenAIVendor(StainlessVendor):
             client = self._client_of("AsyncOpenAI", base_url=url)
         else:
             client = self._client_of("AsyncAzureOpenAI", azure_endpoint=url, api_version=version)
-        if not self._server.official:
+        if service_of(url, version) != self.kind:  # an account's organization holds at the vendor's own alone
             client.organization = client.project = None
         return client
 
