@@ -136,7 +136,7 @@ def test_an_item_spec_that_was_cut_off_anywhere_is_refused(desk: Desk, spec: Pat
 def test_an_item_spec_in_latin_1_names_the_line(desk: Desk, spec: Path) -> None:
     count = spec.read_bytes().count(b"\n")
     spec.write_bytes(spec.read_bytes() + b"caf\xe9\n")
-    assert desk.check(*BUILD).line().startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: is not UTF-8; save")
+    assert desk.check(*BUILD).line().startswith(f"specs/VER-01_ItemSpec.md:{count + 1}: is not UTF-8 (byte ")
     assert (
         desk("check", "spec", "VER-01.yaml", "-o", "specs", "-q")
         .line()
@@ -191,7 +191,7 @@ def checker(desk: Desk, made: Path) -> Path:
 DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
     "no atoms": ("atoms.py", None, r"/atoms\.py: no such file; "),
     "no configuration": ("checker.yaml", None, r"/checker\.yaml: no such file; "),
-    "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py: is not UTF-8; build the checker again"),
+    "Latin-1 atoms": ("atoms.py", b"# caf\xe9\n", r"atoms\.py:1: is not UTF-8 \(byte 0xe9\); save"),
     "an empty configuration": ("checker.yaml", b"", r"checker\.yaml: is empty; "),
     "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
     "a list": ("checker.yaml", b"- 1\n", r"checker\.yaml:1: "),

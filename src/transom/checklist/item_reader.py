@@ -78,7 +78,8 @@ class SectionReader:
         written = self.file.written.get(at, "").strip()
         if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
             if written != "N/A" and "value" in section:
-                self.warn(at, f"{name}.value {written or '(empty)'} is read as N/A; write `value: N/A`")
+                said = f"{written!r} is" if written else "is empty and"
+                self.warn(at, f"{name}.value {said} read as N/A; write `value: N/A`")
             return None
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
             self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')

@@ -13,14 +13,15 @@ from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
-from transom.formats.yaml_files import read_bytes
+from transom.formats.yaml_files import read_text
+from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import Artifact, Run
@@ -168,15 +169,12 @@ class Judged:
     checker: Path
 
 
-@dataclass(frozen=True)
-class SentBack:
-    """The files show something against Section 4: its round corrects it, once, when the run is opened again."""
-
-
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
-) -> SpecResult | BuildResult | Judged | SentBack:
+) -> SpecResult | BuildResult | Judged | None:
     """Spec, build and run in one go; where one of them stops, its own answer.
+
+    None where the files show something against Section 4: its round corrects it, once, when the run is opened again.
 
     Args:
         copy_to: the file for a person's copy of the verdict.
@@ -189,11 +187,13 @@ async def check_all(
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
     if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
-        return _nothing_to_check(run, item, unusable)
+        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that.
+        row = GateRow(gate="inputs", passed=False, findings=unusable)
+        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
-        return SentBack()
+        return None
     if isinstance(built, BuildResult):
         return built
     if not built.judges:
@@ -219,29 +219,18 @@ def checker_folder(item_id: str) -> str:
     return f"{item_id}_checker"
 
 
-@dataclass(frozen=True)
-class SpecFile:
-    """An ItemSpec as a person names it."""
-
-    text: str
-    item_id: str
-
-
-def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> SpecFile:
-    """Read an ItemSpec that a checker may be built from.
+def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> tuple[str, str]:
+    """The text of an ItemSpec that a checker may be built from, and the id of its item.
 
     Args:
         item: the item that it shall be for.
         allow_needs_review: take it although it opens with the comment that lists its findings.
 
     Raises:
-        InputError: not readable, not whole, with findings that nobody mended, or written for another item.
+        InputError: not readable, not whole, with findings that nobody mended, or written for another item: a checker
+            that is built from it would judge by what was never asked for.
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save the file as UTF-8") from error
+    text = read_text(path)
     if is_marked(text) and not allow_needs_review:
         hint = "mend them, or add --allow-needs-review"
         raise InputError("the ItemSpec has findings that nobody mended", where=str(path), hint=hint)
@@ -250,20 +239,13 @@ def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False
     if not _NAME.fullmatch(document.item_id):
         what = f"the title names no item ({document.item_id!r})"
         raise InputError(what, where=str(path), hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`")
-    if item:
-        _refuse_other(item, document.item_id, document.description, path)
-    return SpecFile(text, document.item_id)
-
-
-def _refuse_other(item: Item, item_id: str, description: str, path: Path) -> None:
-    """A checker built from another item's ItemSpec would judge this item by what it never asked for."""
-    if item_id != item.item_id:
-        what, hint = f"the ItemSpec is for {item_id}, not for {item.item_id}", "name the item that it was written for"
-    elif " ".join(description.split()) != " ".join(item.description.split()):
-        what, hint = "the ItemSpec was written for another description", f"run: transom check spec {item.path}"
-    else:
-        return
-    raise InputError(what, where=str(path), hint=hint)
+    if item and document.item_id != item.item_id:
+        what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
+        raise InputError(what, where=str(path), hint="name the item that it was written for")
+    if item and " ".join(document.description.split()) != " ".join(item.description.split()):
+        hint = f"run: transom check spec {item.path}"
+        raise InputError("the ItemSpec was written for another description", where=str(path), hint=hint)
+    return text, document.item_id
 
 
 def own_files(item: Item, roots: Roots) -> Sequence[Path]:
@@ -272,14 +254,15 @@ def own_files(item: Item, roots: Roots) -> Sequence[Path]:
     Raises:
         InputError: a variable is not defined.
     """
-    found = [_existing(path) for _, path in Inputs.of(item, roots).paths]
-    return [Path(os.path.realpath(path)) for path in found if path]
+    paths = (path for _, path in Inputs.of(item, roots).paths)
+    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113  is_file may raise
 
 
-def _unusable(item: Item, roots: Roots) -> dict[str, str]:
+def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
     """Why each input file that cannot be read is none, by its name in reports."""
-    gone = [(name, path) for name, path in Inputs.of(item, roots).paths if _existing(path) is None]
-    return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
+    gone = [one for one in Inputs.of(item, roots).paths if not os.path.isfile(one[1])]  # noqa: PTH113  as above
+    shown = [(name if path.is_symlink() else roots.shown(path, name), path) for name, path in gone]
+    return tuple(Finding("inputs", name, None, _why_not(path)) for name, path in shown)
 
 
 def _why_not(path: Path) -> str:
@@ -310,7 +293,7 @@ def input_problems(
     for name in item.input_files:
         for written, path in roots.spread(name.written, item.where(name.line)):
             called = {written, roots.shown(path, written), path.name}
-            message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+            message = next((wrong[one] for one in called if one in wrong), None)
             if message:
                 hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
                 where = f"{item.where(name.line)}: {name.written}: {message}"
@@ -318,30 +301,15 @@ def input_problems(
     return problems
 
 
-def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:
-    """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
-    rows = tuple(
-        FindingRow(gate="inputs", artifact=name, line=None, message=message) for name, message in unusable.items()
-    )
-    row = GateRow(gate="inputs", passed=False, findings=rows)
-    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
-
-
-def _existing(path: Path) -> Path | None:
-    candidates = (path, Path(f"{path}.gz"))
-    return next((one for one in candidates if os.path.isfile(one)), None)  # noqa: PTH113  is_file may raise
-
-
 def _sizes(item: Item, roots: Roots) -> dict[str, int]:
     """Bytes of the input files that can be found; an ItemSpec can be written before there is any."""
     sizes: dict[str, int] = {}
     for name in item.input_files:
         try:
-            path = _existing(roots.expand(name.written, item.where(name.line)))
-        except InputError:
-            continue
-        if path:
+            _, path = roots.spread(name.written, item.where(name.line))[0]
             sizes[name.written] = path.stat().st_size
+        except (InputError, OSError):
+            continue
     return sizes
 
 

@@ -30,8 +30,6 @@ COLUMNS: Final = (
     "owner",
     "expires",
 )
-_ALSO: Final = {"id": "item_id", "item": "item_id", "check": "description", "files": "input_files"}
-_ALSO_LISTS: Final = {"patterns": "pattern_items", "waivers": "waive_items", "reasons": "waive_reasons"}
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,7 @@ def read_sheet(path: Path) -> list[SheetItem]:
 
 
 def _column(name: str, path: Path) -> str:
-    plain = re.sub(r"\W+", "_", name.strip().lower())
-    known = (_ALSO | _ALSO_LISTS).get(plain, plain)
+    known = re.sub(r"\W+", "_", name.strip().lower())
     if known not in COLUMNS:
         near = nearest_key(known, COLUMNS)
         hint = f"did you mean {near}?" if near else f"the columns are {', '.join(COLUMNS)}"

@@ -9,13 +9,14 @@ from typing import TypeAlias
 
 from transom import __version__
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, SpecResult, WordsRow
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
+from transom.gates import Finding
 
 _PAGE = "see the page `Your first item`"
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
@@ -136,7 +137,7 @@ def _head(result: SpecResult | BuildResult, path: str | None) -> str:
     return f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
 
 
-def _findings(findings: Iterable[FindingRow], indent: str = "  ") -> Iterator[str]:
+def _findings(findings: Iterable[Finding], indent: str = "  ") -> Iterator[str]:
     for finding in findings:
         where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
         yield f"{indent}{where}: {finding.message} [{finding.gate}]"

@@ -110,11 +110,11 @@ async def build(
     With -o: ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
-    spec = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
+    text, item_id = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
-    name, kept = item.item_id if item else spec.item_id, session.entry
+    name, kept = item.item_id if item else item_id, session.entry
     session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
@@ -129,11 +129,11 @@ async def build(
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
             async with _learning(session, options) as manner:
-                built = await checker_of(run, spec.text, item, places, manner, folder=target)
+                built = await checker_of(run, text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
-                await register_checker(store, item, built.folder, spec.text)
+                await register_checker(store, item, built.folder, text)
             await _finish(run, result)
     return print_build(session, result)
 

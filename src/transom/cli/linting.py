@@ -27,7 +27,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, AnswerRow, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, AnswerRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
 from transom.checklist.run import approve as approved
 from transom.checklist.sheet import read_sheet
@@ -86,7 +86,7 @@ def approve(
             what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
         )
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = approved(folder, checker.digests, by, at)
+    approval = approved(checker.digests, by, at)
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
@@ -137,7 +137,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
     checker = load_checker(folder)
     report = await _regated(checker, places, level)
     if report is not None:
-        remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
+        remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
         return _in(folder, report.findings), _in(folder, remarks)
     atoms = split(checker.atoms)
     gates = (check_syntax, check_signatures, check_contract_names, check_forbidden, check_locked_layer)
@@ -227,6 +227,6 @@ def lint_waivers(
 
 def print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
     """Print what a `lint` found; findings are exit 1, doubts alone 3."""
-    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    result = LintResult(findings=tuple(findings), remarks=tuple(remarks))
     lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)

@@ -264,7 +264,7 @@ def test_a_pattern_that_could_forbid_nothing_is_refused(tmp_path: Path) -> None:
 
 
 def test_patterns_for_a_checker_that_compares_nothing_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no validation item that is compared with patterns"):
+    with pytest.raises(InputError, match="for 0 validation items that are compared with patterns"):
         run(checker(tmp_path, "endpoints"), tmp_path, TWO, inputs=["t.rpt"], item=FITS)
 
 

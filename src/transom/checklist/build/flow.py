@@ -31,7 +31,7 @@ from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudge
 from transom.checklist.build.trial_run import TrialRun
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.copies import adopt, export, retract, source_of
-from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
+from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
@@ -293,7 +293,7 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
     if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a check.
         findings = [Finding("inputs", name, None, why) for name, why in overview.broken.items()]
-        row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
+        row = GateRow(gate="inputs", passed=False, findings=tuple(findings))
         return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None
 

@@ -9,7 +9,7 @@ from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, route
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
 from transom.checklist.build.state import BuildState, RepairAttempt, finding_text
-from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
+from transom.checklist.results import BuildRecord, ErrorRow, GeneratedCode, Intervention
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.gates import Finding
 from transom.runs import Run
@@ -39,7 +39,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
         total_iterations=state.iteration,
         failure_summary=_summary(state),
         error_history=tuple(error_row(number, tried) for number, tried in enumerate(state.tried, 1)),
-        last_validation_errors=tuple(map(FindingRow.of, state.findings)),
+        last_validation_errors=tuple(state.findings),
         last_generated_code=GeneratedCode(
             atom_a=state.atom_a.value if state.atom_a else "",
             atoms_b_and_c=logic.atoms if logic else "",
@@ -55,7 +55,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
 
 def error_row(number: int, tried: RepairAttempt) -> ErrorRow:
     """The `number`-th repair, and why it was made."""
-    return ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
+    return ErrorRow(iteration=number, source=tried.role, errors=tuple(tried.because))
 
 
 def stub_files(state: BuildState) -> dict[str, bytes]:

@@ -50,7 +50,7 @@ class SignOff:
     void: bool = False
 
 
-def approve(folder: Path, digests: Mapping[str, str], by: str, at: str) -> Approval:
+def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
     """What to write to a checker's `approval.json`.
 
     Raises:
@@ -59,8 +59,6 @@ def approve(folder: Path, digests: Mapping[str, str], by: str, at: str) -> Appro
     name = " ".join(by.split())
     if not name or len(name) > _LONGEST or not name.isprintable():
         raise InputError(f"{by[:40]!r} is no name", where="--by", hint="say who approves")
-    if not digests:
-        raise InputError("there is nothing to approve", where=str(folder))
     return Approval(by=name, at=at, files=dict(digests))
 
 

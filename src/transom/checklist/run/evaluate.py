@@ -99,21 +99,14 @@ def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[V
     if requirements.value is None or not count:
         return []
     items = [item for item in config.items if item.check == "pattern"]
-    if not items:
+    ordered = config.matching == "ordered"
+    if not items or (ordered and count > len(items)):
         raise InputError(
-            f"{count} pattern_items, but this checker has no validation item that is compared with patterns",
+            f"{count} pattern_items for {len(items)} validation items that are compared with patterns",
             where=config.item_id,
-            hint="write requirements.value: N/A, or build the checker again from this item",
+            hint="write fewer, or requirements.value: N/A, or build the checker again from this item",
         )
-    if config.matching != "ordered":
-        return items
-    if count > len(items):
-        raise InputError(
-            f"{count} pattern_items for {len(items)} pattern items under matching: ordered",
-            where=config.item_id,
-            hint="write one pattern for each item, or build the checker with matching: any",
-        )
-    return items[:count]
+    return items[:count] if ordered else items
 
 
 # -- cases

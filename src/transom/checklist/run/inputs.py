@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,12 +24,11 @@ MAX_FILES = 1_000
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run shall read. `open` gives the file at a path; another one may show a file other than it is."""
+    """What a run shall read."""
 
     names: tuple[InputName, ...]
     roots: Roots
     where: str = "input_files"
-    open: Callable[[Scope, Path], TextFile] = Scope.open
 
     @classmethod
     def of(cls, item: Item, roots: Roots) -> Inputs:
@@ -81,7 +80,7 @@ class _Gatherer:
     async def run(self) -> None:
         if not self.inputs.names:
             self.trouble(None, "input_files is empty: there is nothing to read")
-        found = [(name, _existing(path) or _existing(Path(f"{path}.gz")) or path) for name, path in self.inputs.paths]
+        found = self.inputs.paths
         around = [folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))]
         self.folders = [*self.roots.folders(), *around]
         for written, path in found:
@@ -171,7 +170,7 @@ class _Gatherer:
 
     def open(self, path: Path, shown: str) -> bool | None:
         """Open a file; whether it is blank, or None, with the reason recorded, where it cannot be had."""
-        text = self.texts[shown] = self.inputs.open(self.scope, path)
+        text = self.texts[shown] = self.scope.open(path)
         try:
             blank = text.is_blank()
         except InputError as error:
@@ -205,11 +204,3 @@ def _refusal(error: AtomFailed) -> tuple[int | None, str]:
     if said is None:
         return None, f"atom A failed ({error.kind}): {error}"
     return int(said["line"]) if said["line"] else None, f"cannot be judged: {said['why']}"
-
-
-def _existing(path: Path) -> Path | None:
-    """The path if something is there; what cannot be looked at counts as there, so that reading it says why."""
-    try:
-        return path if path.exists() else None
-    except OSError:
-        return path

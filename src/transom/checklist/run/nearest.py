@@ -93,14 +93,14 @@ def _look(hints: Sequence[str], lines: Iterable[str]) -> tuple[tuple[str, _Line]
 
 def _similar_line(texts: Sequence[str], lines: Sequence[_Line]) -> _Line | None:
     long_enough = {index: line.text for index, line in enumerate(lines) if len(line.text.strip()) >= 4}
-    best: tuple[float, int] | None = None
-    for text in texts:
-        found = process.extractOne(
+    found = (
+        process.extractOne(
             text.lower(), long_enough, scorer=fuzz.partial_ratio, processor=str.lower, score_cutoff=_SIMILAR
         )
-        if found is not None and (best is None or found[1] > best[0]):
-            best = (found[1], found[2])
-    return None if best is None else lines[best[1]]
+        for text in texts
+    )
+    best = max(filter(None, found), key=lambda one: one[1], default=None)
+    return None if best is None else lines[best[2]]
 
 
 def _at(file: File, line: _Line, why_not: str) -> Nearest:

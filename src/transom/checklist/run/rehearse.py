@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
@@ -50,7 +50,7 @@ async def rehearse(
     Raises:
         RegexFailed: one that does not come to an end in time, which is named.
     """
-    trials = [trial for trial in _trials(config, requirements, waivers, evidence) if trial.batches != [()]]
+    trials = list(_trials(config, requirements, waivers, evidence))
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
@@ -84,39 +84,35 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
 
 
 def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:
-    values = _unique([entry.value for entry in evidence.entries])
-    for part in [one for pattern in requirements.pattern_items for one in parts(pattern)]:
-        if part.startswith(REGEX) and not is_split_regex(part):
-            yield Trial(part.removeprefix(REGEX), "search", [values])
-    told = _unique([*values, *_waivable(config, requirements, evidence)])
-    for waiver in waivers.waive_items if waivers.value else ():
-        if waiver.pattern.startswith(REGEX):
-            yield Trial(waiver.pattern.removeprefix(REGEX), "match", [told])
-    for item in config.items:
-        for hint in item.hints:
-            if hint.startswith(REGEX):
-                yield Trial(hint.removeprefix(REGEX), "lines", _pieces(evidence))
-        if item.condition is not None and item.condition.op is Operator.MATCHES:
-            found = [field_of(entry.parsed_fields, item.condition.field) for entry in evidence.entries]
-            texts = _unique([value if isinstance(value, str) else show(value) for value in found])
-            yield Trial(str(item.condition.value).removeprefix(REGEX), "search", [texts])
+    matched = [one.condition for one in config.items if one.condition and one.condition.op is Operator.MATCHES]
+    wanted = [(one.pattern, "match") for one in waivers.waive_items if waivers.value]
+    wanted += [
+        (part, "search") for one in requirements.pattern_items for part in parts(one) if not is_split_regex(part)
+    ]
+    wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
+    wanted += [(hint, "lines") for item in config.items for hint in item.hints]
+    fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
+    texts = tuple(dict.fromkeys(_texts(config, requirements, evidence, fields)))
+    for text, how in wanted:
+        if text.startswith(REGEX):
+            yield Trial(text.removeprefix(REGEX), how, _pieces(evidence) if how == "lines" else [texts])
 
 
-def _waivable(config: CheckerConfig, requirements: Requirements, evidence: Evidence) -> Iterator[str]:
-    """What a waiver may be compared with beside the entries' values."""
+def _texts(
+    config: CheckerConfig, requirements: Requirements, evidence: Evidence, fields: Iterable[str]
+) -> Iterator[str]:
+    """All that a pattern, a waiver or a condition may be compared with."""
+    for entry in evidence.entries:
+        yield entry.value
+        values = (field_of(entry.parsed_fields, name) for name in fields)
+        yield from (value if isinstance(value, str) else show(value) for value in values)
     for item in config.items:
         yield from (item.id, item.name)
-        names = (field_of(entry.parsed_fields, f"{item.category}.name") for entry in evidence.entries)
-        yield from (name for name in names if isinstance(name, str))
-    for shown in (file.shown for file in evidence.files):
-        yield from (shown, shown.replace("\\", "/").rpartition("/")[2])
+    for file in evidence.files:
+        yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
     yield from map(str, requirements.pattern_items)
 
 
 def _pieces(evidence: Evidence) -> Iterator[tuple[str, ...]]:
     """All that a hint may be looked for in, piece by piece."""
     return ((piece,) for file in evidence.files if file.absent is None for piece in file.pieces())
-
-
-def _unique(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(text for text in dict.fromkeys(texts) if text)

@@ -49,7 +49,8 @@ class Roots:
         """What an entry of `input_files` names: a name and the path of one file, or of all that a glob or a folder has.
 
         `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain character. A folder
-        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there.
+        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there. A
+        file that lies there compressed alone is that one.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
@@ -66,7 +67,8 @@ class Roots:
         files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
         if len(files) > MOST_FILES:
             raise InputError(f"{written} names {len(files)} files, more than {MOST_FILES}", where=where)
-        return [(name, Path(name)) for name in files] or [(written, path)]
+        packed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
+        return [(name, Path(name)) for name in files] or [(written, Path(f"{path}.gz") if packed else path)]
 
     def _replaced(self, written: str, where: str, quoted: Callable[[str], str]) -> str:
         def value(found: re.Match[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,18 +58,5 @@ async def judge(
     out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
     verdict = await run.stage("run/verdict", step, *declared, out=out, reuse=False)
     if copy_to:
-        await _spare_other(run, copy_to, verdict.value.item_id)
         await export(run.store, copy_to, artifact_bytes(verdict.value), progress=run.progress)
     return verdict.value
-
-
-async def _spare_other(run: Run, target: Path, item_id: str) -> None:
-    """Give another item's verdict, which an earlier command left at this place, a name of its own."""
-    try:
-        data = target.read_bytes()
-        other = json.loads(data).get("item_id")
-    except (OSError, ValueError, RecursionError, AttributeError):
-        return  # there is none, or it is no verdict
-    if isinstance(other, str) and other != item_id and Path(other).name == other:
-        await export(run.store, target.with_name(f"{other}_{VERDICT_FILE}"), data, progress=run.progress)
-        run.progress(f"{target.name} was that of {other}; it is kept as {other}_{VERDICT_FILE}")
