@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
 from transom.checklist.build.excerpt import excerpt, is_long
 from transom.checklist.build.prober import Check, Prober, RealFile
-from transom.checklist.run.runner import Scope, Seen, extract, hand_over, scope_of
+from transom.checklist.run.runner import Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.formats.text_files import clean
 from transom.gates import Finding
@@ -50,7 +50,7 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
 
 def _whole(path: Path, entries: list[Entry]) -> Check:
     async def problems(worker: Worker) -> list[str]:
-        scope = await scope_of(worker)
+        scope, _ = await declared(worker)
         try:
             entries.extend(await extract(worker, scope, scope.open(path), path.name))
         except InputError as error:
@@ -106,7 +106,7 @@ async def _check_odd(prober: Prober) -> list[Finding]:
 
 def _extraction(file: RealFile, entries: list[object]) -> Check:
     async def problems(worker: Worker) -> list[str]:
-        scope = await scope_of(worker)
+        scope, _ = await declared(worker)
         entries.extend(await _seen(worker, scope, file))
         if await _seen(worker, scope, file) != entries:
             return [f"extract_context does not return the same for {file.name} a second time"]
@@ -201,14 +201,7 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
     sources: list[Source] = []
 
     async def problems(worker: Worker) -> list[str]:
-        await scope_of(worker)
-        declared = (await worker.constants(["SOURCES"])).get("SOURCES", [])
-        if not isinstance(declared, list):
-            return ["SOURCES is not a list of {kind, rank, files}"]
-        try:
-            sources.extend(Source.model_validate(source) for source in declared)
-        except ValidationError as error:
-            return [f"SOURCES: {error.errors()[0]['msg']}"]
+        sources.extend((await declared(worker))[1])
         return []
 
     findings = await prober.findings(problems, "sources")

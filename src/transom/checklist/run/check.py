@@ -15,7 +15,7 @@ from transom.checklist.run.loading import SPEC, LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic
 from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
-from transom.checklist.run.runner import AtomRunner, scope_of, sources_of
+from transom.checklist.run.runner import AtomRunner, declared
 from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Note, Outcome, Status, Verdict
 from transom.checklist.run.waivers import apply_waivers
@@ -85,23 +85,15 @@ async def check_files(
     if not checker.unfinished:
         outcome = await _judge(checker, requirements, waivers, inputs, runner, as_of)
     built_for_it = item and build and build.item_sha256 == item.sha256
+    warnings = (*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ()))
     return Verdict(
+        **vars(replace(outcome, warnings=warnings)),
         item_id=config.item_id,
         status=_status(checker, outcome, fail_on_unused=fail_on_unused),
         checker_type=checker_type(requirements.value, waivers.value),
         capability_type=config.capability_type,
-        found_items=outcome.found,
-        missing_items=outcome.missing,
-        extra_items=outcome.extra,
-        waived=outcome.waived,
-        waiver_comments=outcome.comments,
-        unused_waivers=outcome.unused,
-        errors=outcome.errors,
-        warnings=(*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ())),
         matching=config.matching,
-        sources=outcome.sources,
         config_differences=() if built_for_it else tuple(_differences(config, item, requirements, waivers)),
-        inputs=outcome.read,
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -121,19 +113,19 @@ async def _judge(
     config, outcome = checker.config, Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            evidence, outcome = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
+            evidence, outcome = await gather(inputs, worker, *await declared(worker))
             if outcome.errors:
                 return outcome
             await rehearse(runner, config, requirements, waivers, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
             judged = await evaluate(config, evidence, requirements, logic)
             judged = apply_waivers(judged, waivers, config, evidence, as_of)
-            unheard = () if judged.missing or judged.extra else silent(config.items, evidence)
+            unheard = () if judged.missing_items or judged.extra_items else silent(config.items, evidence)
             if unheard:  # of several runs one does not say what the others do: no reason to pass
                 why = "names no {}, as others of its kind do: it cannot be judged"
                 notes = (Note(source_file=file.shown, message=why.format(category)) for file, category in unheard)
                 return replace(outcome, errors=tuple(notes))
-            return replace(judged, warnings=(*outcome.warnings, *judged.warnings), read=outcome.read)
+            return replace(judged, warnings=(*outcome.warnings, *judged.warnings), inputs=outcome.inputs)
     except RegexFailed as error:
         why = str(error)
     except AtomFailed as error:
@@ -148,7 +140,11 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
         return "ERROR"
     if checker.unreviewed:
         return "NEEDS_REVIEW"
-    return "FAIL" if outcome.missing or outcome.extra or (fail_on_unused and outcome.unused) else "PASS"
+    return (
+        "FAIL"
+        if outcome.missing_items or outcome.extra_items or (fail_on_unused and outcome.unused_waivers)
+        else "PASS"
+    )
 
 
 def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:

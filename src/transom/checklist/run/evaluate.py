@@ -53,7 +53,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
     answers = await logic.exist([case.holding for case in cases])
     candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
     compared = await compare(patterned, candidates, requirements.pattern_items, config.matching, logic)
-    found, missing, extra = list(compared.found), list(compared.missing), list(compared.extra)
+    found, missing, extra = list(compared.found_items), list(compared.missing_items), list(compared.extra_items)
     forbidden = extra if checker_type(requirements.value, None) == 2 else missing
     for case, answer in zip(cases, answers, strict=True):
         judged = _conclude(case, answer, evidence)
@@ -61,16 +61,16 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
             (forbidden if case.item.mode == "forbid" else missing).append(judged)
         else:
             found.append(judged)
-    violated = {violation.id for violation in compared.extra}
+    violated = {violation.id for violation in compared.extra_items}
     clean = [item for item in patterned if item.mode == "forbid" and item.id not in violated]
     found += [_absent_as_wanted(item, evidence) for item in clean]
     position = {item.id: index for index, item in enumerate(config.items)}
     for entries in (found, missing, extra):
         entries.sort(key=lambda one: position[one.id])
     return Outcome(
-        found=tuple(found),
-        missing=tuple(missing),
-        extra=tuple(extra),
+        found_items=tuple(found),
+        missing_items=tuple(missing),
+        extra_items=tuple(extra),
         sources=answered_by(config.items, evidence),
         warnings=(*unasked, *contradictions(config.items, evidence)),
     )

@@ -59,7 +59,7 @@ async def gather(
     await gatherer.run()
     evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
     errors, warnings = tuple(gatherer.errors), tuple(gatherer.warnings)
-    return evidence, Outcome(errors=errors, warnings=warnings, read=tuple(gatherer.read))
+    return evidence, Outcome(errors=errors, warnings=warnings, inputs=tuple(gatherer.read))
 
 
 class _Gatherer:

@@ -246,16 +246,16 @@ class Verdict(Shape):
 class Outcome:
     """What was judged on the way to a verdict; with `errors` nothing follows from it."""
 
-    found: tuple[CheckedItem, ...] = ()
-    missing: tuple[Violation, ...] = ()
-    extra: tuple[Violation, ...] = ()
+    found_items: tuple[CheckedItem, ...] = ()
+    missing_items: tuple[Violation, ...] = ()
+    extra_items: tuple[Violation, ...] = ()
     waived: tuple[WaivedItem, ...] = ()
-    comments: tuple[WaiverComment, ...] = ()
-    unused: tuple[UnusedWaiver, ...] = ()
+    waiver_comments: tuple[WaiverComment, ...] = ()
+    unused_waivers: tuple[UnusedWaiver, ...] = ()
     errors: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
-    read: tuple[InputRead, ...] = ()
+    inputs: tuple[InputRead, ...] = ()
 
 
 def _is_found(one: CheckedItem) -> bool:

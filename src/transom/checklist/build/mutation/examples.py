@@ -66,7 +66,7 @@ class Examples:
         if problem:
             return Tried(problem=f"{_called(example)}: {problem}")
         judged, _, _ = await self.judged(example, item, Requirements())
-        outcome = "fails" if judged.missing or judged.extra else "holds"
+        outcome = "fails" if judged.missing_items or judged.extra_items else "holds"
         if outcome == example.outcome:
             return Tried()
         said = f"{_called(example)}: the item {outcome}, and the ItemSpec says that it {example.outcome}"
