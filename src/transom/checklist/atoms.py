@@ -63,7 +63,7 @@ DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z
 class Shape(BaseModel):
     """Base of every shape that is read from or written to a file: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Entry(Shape):
@@ -272,8 +272,6 @@ class CheckerConfig(Shape):
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     keyword_waivers: bool = True
     items: Annotated[tuple[ValidationItem, ...], Field(min_length=1, max_length=6)]
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 def checker_type(requirements: int | None, waivers: int | None) -> int:

@@ -12,10 +12,13 @@ from pathlib import Path
 from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
+from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
-from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
-from transom.checklist.run.stage import Occasion, judge
+from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, artifact_bytes, check_files, load_checker
+from transom.checklist.run.audit import audit_waivers
+from transom.checklist.run.check import Occasion
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
@@ -24,7 +27,7 @@ from transom.formats.yaml_files import read_text
 from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
-from transom.runs import Artifact, Run
+from transom.runs import Artifact, File, Run
 from transom.sandbox import Sandbox
 
 TAKEN = "build from it as it is"
@@ -50,19 +53,14 @@ class Places:
     out: Path | None = None
     base: Path | None = None
 
-    def of(self, item: Item | None, otherwise: Path) -> Path:
-        """Where an item's relative input files start; `otherwise` where there is no item."""
-        return self.base or (item.path.absolute().parent if item else otherwise)
-
-    def roots(self, base: Path) -> Roots:
-        """What variables stand for, for an item in folder `base`."""
-        if self.search_root is None:
-            return Roots(self.variables, {}, base)
+    def roots(self, item: Item | None, otherwise: Path) -> Roots:
+        """What variables stand for, and where an item's relative input files start; `otherwise` where there is none."""
+        base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base)
 
-    def folders(self, base: Path) -> tuple[Path, ...]:
+    def folders(self, roots: Roots) -> tuple[Path, ...]:
         """Where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
-        wanted = [*([self.root] if self.root else []), *self.roots(base).folders(), base]
+        wanted = [*([self.root] if self.root else []), *roots.folders(), roots.base]
         there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
         return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
 
@@ -86,7 +84,7 @@ class Manner:
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
-        sizes = _sizes(item, places.roots(places.of(item, run.folder)))
+        sizes = _sizes(item, places.roots(item, run.folder))
         return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
@@ -100,16 +98,16 @@ async def checker_of(
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
     """
-    base = places.of(item, run.folder)
+    roots = places.roots(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
         item_id=item.item_id if item else document.item_id,
         description=item.description if item else document.description,
         item_text=item.text if item else None,
         spec=spec,
-        files=tuple(own_files(item, places.roots(base))) if item else (),
-        roots=places.folders(base),
-        variables={**places.roots(base).defaults, **places.variables},
+        files=tuple(own_files(item, roots)),
+        roots=places.folders(roots),
+        variables={**roots.defaults, **roots.given},
     )
     try:
         built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
@@ -155,10 +153,22 @@ async def verdict_of(
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
     """
-    item = item or checker.item
-    roots = places.roots(places.of(item, checker.folder))
-    inputs = Inputs.of(item, roots) if item else Inputs((), roots)
-    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, copy_to=copy_to)
+    item, when = item or checker.item, manner.occasion
+    inputs = Inputs.of(item, places.roots(item, checker.folder))
+
+    async def step(*_: object) -> Verdict:
+        unused = when.fail_on_unused
+        verdict = await check_files(checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused)
+        audit_waivers(run.workspace.root, verdict, run.id)
+        return verdict
+
+    # It looks at the files of today, so it is journaled and never reused.
+    declared = [checker.sha256, item.sha256 if item else None, [name.written for name in inputs.names], when.as_of]
+    out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
+    verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
+    if copy_to:
+        await export(run.store, copy_to, artifact_bytes(verdict), progress=run.progress)
+    return verdict
 
 
 @dataclass(frozen=True)
@@ -179,14 +189,14 @@ async def check_all(
     Args:
         copy_to: the file for a person's copy of the verdict.
     """
-    own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
+    own_files(item, places.roots(item, run.folder))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
+    if unusable := _unusable(item, places.roots(item, run.folder)):
         # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that.
         row = GateRow(gate="inputs", passed=False, findings=unusable)
         return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
@@ -248,7 +258,7 @@ def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False
     return text, document.item_id
 
 
-def own_files(item: Item, roots: Roots) -> Sequence[Path]:
+def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
     """The item's input files that exist, compressed ones included.
 
     Raises:
@@ -289,7 +299,7 @@ def input_problems(
         wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
     else:
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
-    roots, problems = places.roots(places.of(item, otherwise)), list[str]()
+    roots, problems = places.roots(item, otherwise), list[str]()
     for name in item.input_files:
         for written, path in roots.spread(name.written, item.where(name.line)):
             called = {written, roots.shown(path, written), path.name}

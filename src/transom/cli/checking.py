@@ -36,7 +36,7 @@ from transom.checklist.pipeline import (
 )
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
-from transom.checklist.run.stage import VERDICT_FILE
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import Answer, print_answer, print_build, print_spec, print_verdicts, verdict_for
 from transom.cli.command import Among, command
@@ -202,7 +202,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=several)
-    own_files(item, places.roots(places.of(item, item.path.parent)))  # an undefined variable is said before a run opens
+    own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with _learning(session, options) as manner:

@@ -152,15 +152,15 @@ def _in(folder: Path, findings: Sequence[Finding]) -> list[Finding]:
 
 
 async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> GateReport | None:
-    base = places.of(checker.item, checker.folder)
+    roots = places.roots(checker.item, checker.folder)
     try:
-        files = own_files(checker.item, places.roots(base)) if checker.item else ()
+        files = own_files(checker.item, roots)
     except InputError:
         return None  # a variable that nobody defined here
     if not files or not (checker.folder / SPEC_FILE).exists():
         return None
     sandbox = Sandbox(level=Level(level) if level else None)
-    report = await regate(checker, None, files, places.folders(base), sandbox)
+    report = await regate(checker, None, files, places.folders(roots), sandbox)
     refused = {finding.gate for finding in report.findings} - DOUBTS
     if not refused and (checker.edited or not checker.build):
         _keep(checker, report, sandbox)

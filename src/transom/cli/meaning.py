@@ -45,7 +45,7 @@ async def with_readings(
     if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
         return answer
     knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
-    files = _files(item, places.roots(places.of(item, run.folder)))
+    files = _files(item, places.roots(item, run.folder))
     given = {"requirements": item.requirements, "waivers": item.waivers}
     values = {name: part.value for name, part in given.items() if part}
     rows = tuple(

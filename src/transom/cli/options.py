@@ -17,8 +17,8 @@ from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
 from transom.checklist.run.baseline import Baseline
+from transom.checklist.run.check import Occasion
 from transom.checklist.run.reports import REPORTS, report
-from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
 from transom.checklist.spec.rounds import ROUNDS
 from transom.cli.answers import Writer

@@ -16,7 +16,7 @@ from transom.checklist.build.lessons import named_in
 from transom.checklist.copies import source_of
 from transom.checklist.run import Verdict, text_report
 from transom.checklist.run.loading import CONFIG
-from transom.checklist.run.stage import VERDICT_FILE
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from transom.checklist.atoms import Shape
 from transom.errors import InputError
@@ -26,8 +26,6 @@ class Approval(Shape):
         files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of `build.json` what a
             verdict tells of it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_: Literal["transom.approval/1"] = Field(default="transom.approval/1", alias="schema")
     by: str = Field(min_length=1, max_length=_LONGEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
@@ -26,6 +26,19 @@ from transom.sandbox import Level
 _UNFINISHED = Note(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
 _UNGUARDED = (Note(message=UNSAFE),)
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """What a check is judged by beside checker and files.
+
+    Attributes:
+        as_of: ISO date that decides which waivers have expired.
+        fail_on_unused: a waiver that nothing needed fails the check.
+    """
+
+    as_of: str
+    fail_on_unused: bool = False
 
 
 def _differences(

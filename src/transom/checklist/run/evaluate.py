@@ -15,7 +15,7 @@ from transom.checklist.run.compare import Candidate, blank, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
 from transom.checklist.run.logic import Answer, Logic
-from transom.checklist.run.nearest import nearest_line
+from transom.checklist.run.nearest import line_of, nearest_line
 from transom.checklist.run.subjects import Subject, answered_by, contradictions, subjects
 from transom.checklist.run.verdict import CheckedItem, DecidedBy, Nearest, Note, Outcome, Violation
 from transom.errors import InputError
@@ -203,10 +203,7 @@ def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
 
 
 def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
-    return tuple(
-        DecidedBy(source_file=one.source_file, line_number=one.line_number, matched_content=one.matched_content)
-        for one in entries
-    )
+    return tuple(DecidedBy.model_validate(entry, from_attributes=True) for entry in entries)
 
 
 def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
@@ -222,15 +219,8 @@ def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, 
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
     file = evidence.by_name.get(entry.source_file)
-    if entry.line_number is None and file is not None:
-        nearest = nearest_line(item, file)
-    else:
-        nearest = Nearest(
-            source_file=entry.source_file,
-            line_number=entry.line_number,
-            content=entry.matched_content,
-            why_not=reason,
-        )
+    lost = file if entry.line_number is None else None
+    nearest = nearest_line(item, lost) if lost else line_of(entry, reason)
     return Violation(**_shown(item, entry, evidence), reason=reason, nearest=nearest)
 
 
@@ -245,16 +235,12 @@ def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Eviden
     if file is not None and file.absent is not None:
         named = file.named_at
         at = named.model_dump(include={"source_file", "line_number", "matched_content"}) if named else {}
-        made = Violation(**blank(item, file.absent, value=file.shown, **at, **fields))
-        nearest = Nearest(
-            source_file=made.source_file or file.shown, line_number=made.line_number, content=made.matched_content,
-            why_not=made.reason,
-        )  # fmt: skip
-        return made.model_copy(update={"nearest": nearest})
+        nearest = line_of(named, file.absent) if named else Nearest(source_file=file.shown, why_not=file.absent)
+        return Violation(**blank(item, file.absent, value=file.shown, **at, **fields), nearest=nearest)
     looked_at = file or (evidence.files[0] if evidence.files else None)
     reason, source = f"no {item.category} with {item.select} was seen", looked_at.shown if looked_at else None
     found = nearest_line(item, looked_at) if looked_at else None
-    nearest = found or Nearest(source_file=source or "", line_number=None, content="", why_not=reason)
+    nearest = found or Nearest(source_file=source or "", why_not=reason)
     return Violation(**blank(item, reason, source_file=source, **fields), nearest=nearest)
 
 

@@ -31,8 +31,8 @@ class Inputs:
     where: str = "input_files"
 
     @classmethod
-    def of(cls, item: Item, roots: Roots) -> Inputs:
-        return cls(item.input_files, roots, str(item.path))
+    def of(cls, item: Item | None, roots: Roots) -> Inputs:
+        return cls(item.input_files, roots, str(item.path)) if item else cls((), roots)
 
     @property
     def paths(self) -> list[tuple[str, Path]]:

@@ -44,6 +44,12 @@ def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
     return _at(file, head[0], f"it is the first line; no line of the file holds {looked_for}")
 
 
+def line_of(entry: Entry, why_not: str) -> Nearest:
+    """An entry's own line."""
+    at, content = entry.line_number, entry.matched_content
+    return Nearest(source_file=entry.source_file, line_number=at, content=content, why_not=why_not)
+
+
 def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]) -> Nearest | None:
     """The entry whose value is most like a pattern that nothing matched.
 
@@ -59,12 +65,8 @@ def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[
     reason = why[best[2]]
     if any(part.lower() in entry.value.lower() for part in parts(pattern)):
         reason = f"{reason}; it differs in upper and lower case only"
-    return Nearest(
-        source_file=entry.source_file,
-        line_number=entry.line_number,
-        content=(entry.matched_content or entry.value)[:_CONTENT_CHARS],
-        why_not=reason,
-    )
+    content = (entry.matched_content or entry.value)[:_CONTENT_CHARS]
+    return line_of(entry.model_copy(update={"matched_content": content}), reason)
 
 
 def _look(hints: Sequence[str], lines: Iterable[str]) -> tuple[tuple[str, _Line] | None, list[_Line]]:

@@ -32,10 +32,10 @@ class Roots:
     base: Path = Path()
 
     @classmethod
-    def with_defaults(cls, given: Mapping[str, Path], search_root: Path, base: Path) -> Roots:
-        """The usual variables under `paths.search_root`."""
-        usual = {"CHECKLIST_ROOT": search_root, "DESIGN_ROOT": search_root, "LOG_ROOT": search_root / "logs"}
-        return cls(given, usual, base)
+    def with_defaults(cls, given: Mapping[str, Path], search_root: Path | None, base: Path) -> Roots:
+        """The usual variables under `paths.search_root`, where that is set."""
+        usual = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"} if search_root else {}
+        return cls(given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base)
 
     def expand(self, written: str, where: str) -> Path:
         """A path with its variables replaced.

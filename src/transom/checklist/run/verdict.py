@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
@@ -17,14 +17,15 @@ Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
 EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3, "NEEDS_REVIEW": 3}
 _GRAVITY = (2, 3, 1, 0)
+VERDICT_FILE = "verdict.json"
 
 
 class Nearest(Shape):
     """The line that comes nearest to what was looked for, and why it does not do."""
 
     source_file: str
-    line_number: int | None
-    content: str
+    line_number: int | None = None
+    content: str = ""
     why_not: str
 
 
@@ -185,8 +186,6 @@ class Verdict(Shape):
     `applied_at` belong to the printed form alone, so that equal inputs give equal files.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
@@ -265,8 +264,6 @@ def _is_found(one: CheckedItem) -> bool:
 
 class Verdicts(Shape):
     """Several checks in one document. `summary` says how many ended with each status; a doubted one needs review."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
     summary: dict[Status, int]
