@@ -410,10 +410,10 @@ def test_an_input_that_is_no_file_is_named(desk: Desk) -> None:
     (desk.here / "loop.log").symlink_to("loop.log")
     (desk.here / "lost.log").symlink_to("nowhere.log")
     said = {
-        "folder.log": "a folder without files",
-        "pipe.log": "not a regular file",
-        "loop.log": "Too many levels of symbolic links",
-        "lost.log": "a link to nothing",
+        "folder.log": "is a folder, not a file",
+        "pipe.log": "is not a regular file",
+        "loop.log": "no such file",
+        "lost.log": "no such file",
         "gone.log": "no such file",
     }
     for name, why in said.items():

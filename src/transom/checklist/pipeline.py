@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
+from transom.formats.text_files import TextFile
 from transom.formats.yaml_files import read_text
 from transom.gates import Finding
 from transom.llm import CallSettings
@@ -270,19 +270,14 @@ def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
 
 def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
     """Why each input file that cannot be read is none, by its name in reports."""
-    gone = [one for one in Inputs.of(item, roots).paths if not os.path.isfile(one[1])]  # noqa: PTH113  as above
-    shown = [(name if path.is_symlink() else roots.shown(path, name), path) for name, path in gone]
-    return tuple(Finding("inputs", name, None, _why_not(path)) for name, path in shown)
-
-
-def _why_not(path: Path) -> str:
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return "a link to nothing" if path.is_symlink() else "no such file"
-    except OSError as error:
-        return os.strerror(error.errno or 0)
-    return "a folder without files" if stat.S_ISDIR(mode) else "not a regular file"
+    found: list[Finding] = []
+    for name, path in Inputs.of(item, roots).paths:
+        if not os.path.isfile(path):  # noqa: PTH113  as above
+            try:
+                TextFile(path).is_blank()
+            except InputError as error:
+                found.append(Finding("inputs", roots.shown(path, name), None, error.what))
+    return tuple(found)
 
 
 def input_problems(

@@ -97,8 +97,10 @@ class Roots:
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
                     return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
-        real, base = real_path(path), real_path(self.base)
-        return real.relative_to(base).as_posix() if real.is_relative_to(base) else written
+        for place, base in ((_absolute(path), _absolute(self.base)), (real_path(path), real_path(self.base))):
+            if place.is_relative_to(base):
+                return place.relative_to(base).as_posix()
+        return written
 
     def qualified(self, path: Path) -> list[str]:
         """Names with the variable in them, for a file whose plain name is taken by one under another root."""
