@@ -19,13 +19,12 @@ from transom.checklist.pipeline import (
     Places,
     check_all,
     checker_of,
-    open_checker,
     own_files,
     spec_of,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Roots, Verdict
+from transom.checklist.run import Roots, Verdict, load_checker
 from transom.checklist.run.check import Occasion
 from transom.checklist.spec.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
@@ -80,7 +79,7 @@ async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
 async def judged(root: Path, item: Item | None) -> Verdict:
     async with opened(root, scripted(ATOM_A)) as run:
         return await verdict_of(
-            run, open_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
+            run, load_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
         )
 
 

@@ -221,7 +221,7 @@ EDITS = {
     "a folder as id": (
         "item_id: VER-01",
         "item_id: ../../up",
-        r"checker\.yaml: item_id '\.\./\.\./up' is not a name; use",
+        r"checker\.yaml:\d+: item_id: string should match pattern",
     ),
     "an unknown key": ("capability_type:", "capability_typ:", r"checker\.yaml:\d+: .*capability_typ"),
     "an unreadable hint": ("hints:", 'hints:\n  - "regex:(["', r"checker\.yaml:\d+: 'regex:\(\[' is invalid"),

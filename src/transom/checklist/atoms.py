@@ -263,7 +263,7 @@ class CheckerConfig(Shape):
     """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at run time."""
 
     schema_: Literal["transom.checker/1"] = Field(default="transom.checker/1", alias="schema")
-    item_id: str
+    item_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
     description: str
     capability_type: Literal[1, 2, 3, 4]
     requirements: Requirements = Requirements()

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.copies import export
-from transom.checklist.item import Item, load_item
+from transom.checklist.item import Item
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, artifact_bytes, check_files, load_checker
 from transom.checklist.run.audit import audit_waivers
@@ -118,24 +117,6 @@ async def checker_of(
     return built
 
 
-def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
-    """Read a checker folder that may be run.
-
-    Args:
-        strict: what its copy of the item says differently than it is read is an error.
-
-    Raises:
-        InputError: no such folder, a damaged file in it.
-    """
-    checker = load_checker(folder)
-    if not _NAME.fullmatch(checker.config.item_id):
-        what = f"item_id {checker.config.item_id!r} is not a name"
-        raise InputError(what, where=str(folder / CHECKER_FILE), hint="use letters, digits, `.`, `_` and `-`")
-    if strict and checker.item:
-        load_item(checker.item.path, strict=True)
-    return checker
-
-
 async def verdict_of(
     run: Run,
     checker: LoadedChecker,
@@ -208,7 +189,7 @@ async def check_all(
         return built
     if not built.judges:
         return built.result
-    checker = open_checker(built.folder)
+    checker = load_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
 
 

@@ -28,14 +28,13 @@ from transom.checklist.pipeline import (
     checker_folder,
     checker_of,
     input_problems,
-    open_checker,
     own_files,
     read_spec,
     spec_of,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import LoadedChecker, Verdict, printed
+from transom.checklist.run import LoadedChecker, Verdict, load_checker, printed
 from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import Answer, print_answer, print_build, print_spec, print_verdicts, verdict_for
@@ -286,9 +285,9 @@ def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answ
 def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
     """A checker folder, or the newest checker that was built for an item."""
     if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
-        return open_checker(target, strict=strict), None
+        return load_checker(target, strict=strict), None
     item = load_item(target, strict=strict)
-    return open_checker(newest_checker(store, item)), item
+    return load_checker(newest_checker(store, item)), item
 
 
 def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None:

@@ -16,8 +16,8 @@ import typer
 import transom
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
-from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
-from transom.checklist.run import Verdict, text_report, together
+from transom.checklist.pipeline import Places, checker_of, verdict_of
+from transom.checklist.run import Verdict, load_checker, text_report, together
 from transom.cli import investigate, story, study, trace, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
@@ -161,7 +161,7 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
                 built = await checker_of(run, spec, item, Places(), manner, folder=None)
             if not (isinstance(built, BuiltChecker) and built.done):
                 raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
-            verdict = await verdict_of(run, open_checker(built.folder), item, Places(), manner)
+            verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
             await run.finish(verdict.status)
     return run.id, verdict.status
 

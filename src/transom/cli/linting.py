@@ -26,7 +26,7 @@ from transom.checklist.build.static_gates import (
     check_yaml,
 )
 from transom.checklist.item import item_findings
-from transom.checklist.pipeline import Places, open_checker, own_files
+from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import DOUBTS, AnswerRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
 from transom.checklist.run import approve as approved
@@ -78,7 +78,7 @@ def approve(
 
     A later change of its atoms, YAML or ItemSpec voids the approval.
     """
-    checker = open_checker(folder)
+    checker = load_checker(folder)
     status = checker.build.status if checker.build else None
     if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"

@@ -7,7 +7,8 @@ patterns, compared with them (`compare`), and without patterns judged like the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from transom.canonical import Json
 from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, Requirements, ValidationItem, checker_type
@@ -114,44 +115,28 @@ def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[V
 
 def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
     about = subjects(item, evidence)
-    if item.mode == "forbid":
-        return _forbidden(item, about)
-    if not about:
-        return [Case(item)]
     if item.quantifier == "exists":
-        entries = [entry for subject in about for entry in subject.entries]
-        speaking = [subject for subject in about if subject.entries]
-        return [_case(item, entries, (speaking or about)[0])]
-    if item.quantifier == "each":
-        return [
-            _case(item, entries, subject)
-            for subject in about
-            for entries in ([[entry] for entry in subject.entries] or [[]])
-        ]
-    return [case for subject in about for case in _of_file(_case(item, subject.answers, subject))]
+        speaking = [subject for subject in about if subject.entries] or about
+        cases = [_case(item, [entry for one in about for entry in one.entries], one) for one in speaking[:1]]
+    elif item.quantifier == "each":
+        cases = [_case(item, [entry], one) for one in about for entry in one.entries or (None,)]
+    else:
+        cases = [_case(item, one.answers, one) for one in about]
+    if item.mode == "forbid":  # each entry that fulfils the item is a violation of its own; else it is found once
+        hits = [Case(item, (entry,), (), case.subject) for case in cases for entry in case.holding]
+        return hits or [Case(item)]
+    if item.quantifier == "per_file" and not item.count:
+        # A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself.
+        apart = ([replace(case, holding=(), failing=(one,)) for one in case.failing] or [case] for case in cases)
+        cases = list(chain.from_iterable(apart))
+    return cases or [Case(item)]
 
 
-def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
-    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries]
+def _case(item: ValidationItem, entries: Sequence[Entry | None], subject: Subject) -> Case:
+    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries if entry is not None]
     holding = tuple(entry for entry, why in judged if why is None)
     failing = tuple((entry, why) for entry, why in judged if why is not None)
     return Case(item, holding, failing, subject)
-
-
-def _of_file(case: Case) -> list[Case]:
-    """A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself."""
-    if case.item.count or not case.failing:
-        return [case]
-    return [Case(case.item, (), (one,), case.subject) for one in case.failing]
-
-
-def _forbidden(item: ValidationItem, about: Sequence[Subject]) -> list[Case]:
-    """Each entry that fulfils the item is a violation of its own; if none does, the item is found once."""
-    hits: list[Case] = []
-    for subject in about:
-        entries = subject.answers if item.quantifier == "per_file" else subject.entries
-        hits += [Case(item, (entry,), (), subject) for entry in entries if shortfall(item, entry.parsed_fields) is None]
-    return hits or [Case(item, subject=about[0] if about else None)]
 
 
 # -- conclusions

@@ -122,9 +122,8 @@ class _Gatherer:
         if path is None:
             self.targets[key] = self.unavailable(entry, reference, why)
             return
-        known = self.names.get(path)
-        shown = self.targets[key] = known or self.names.of(path, reference.path)
-        if known is not None or shown in self.files:
+        shown = self.targets[key] = self.names.of(path, reference.path)
+        if shown in self.files:
             return
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
             self.trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")

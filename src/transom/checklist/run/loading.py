@@ -73,8 +73,11 @@ class LoadedChecker:
         return bool(self.edited) and self.approved.by is None
 
 
-def load_checker(folder: Path) -> LoadedChecker:
+def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     """Read a checker folder.
+
+    Args:
+        strict: what its copy of the item says differently than it is read is an error.
 
     Raises:
         InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.
@@ -94,7 +97,8 @@ def load_checker(folder: Path) -> LoadedChecker:
     config = validate_yaml(CheckerConfig, file)
     for problem, *keys in config_problems(config):  # before anything runs: an invalid one is never just no match
         raise InputError(problem, where=file.where(*keys))
-    item = load_item(folder / ITEM) if (folder / ITEM).exists() else item_of_files(folder, config.description)
+    own = (folder / ITEM).exists()
+    item = load_item(folder / ITEM, strict=strict) if own else item_of_files(folder, config.description)
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
     digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}

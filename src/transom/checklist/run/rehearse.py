@@ -25,17 +25,14 @@ SOURCE = """\
 import re
 
 def try_regex(expression, how, texts):
-    compiled = re.compile(expression)
+    fits = getattr(re.compile(expression), how)
     for text in texts:
-        if how == "lines":
-            any(map(compiled.search, text.split("\\n")))
-        else:
-            (compiled.match if how == "match" else compiled.search)(text)
+        fits(text)
 """
 
 
 class Trial(NamedTuple):
-    """An expression, how it is used (`search`, `match`, `lines` for a search in each line), and on what, in batches."""
+    """An expression, how it is used (`search` or `match`), and on what, in batches."""
 
     expression: str
     how: str
@@ -90,12 +87,13 @@ def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers,
         (part, "search") for one in requirements.pattern_items for part in parts(one) if not is_split_regex(part)
     ]
     wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
-    wanted += [(hint, "lines") for item in config.items for hint in item.hints]
     fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
     texts = tuple(dict.fromkeys(_texts(config, requirements, evidence, fields)))
     for text, how in wanted:
         if text.startswith(REGEX):
-            yield Trial(text.removeprefix(REGEX), how, _pieces(evidence) if how == "lines" else [texts])
+            yield Trial(text.removeprefix(REGEX), how, [texts])
+    for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
+        yield Trial(hint.removeprefix(REGEX), "search", _lines(evidence))
 
 
 def _texts(
@@ -113,6 +111,6 @@ def _texts(
     yield from map(str, requirements.pattern_items)
 
 
-def _pieces(evidence: Evidence) -> Iterator[tuple[str, ...]]:
+def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
     """All that a hint may be looked for in, piece by piece."""
-    return ((piece,) for file in evidence.files if file.absent is None for piece in file.pieces())
+    return (tuple(piece.split("\n")) for file in evidence.files if file.absent is None for piece in file.pieces())

@@ -117,10 +117,6 @@ class Names:
         self._roots = roots
         self._known: dict[Path, str] = {}
 
-    def get(self, path: Path) -> str | None:
-        """The name of a file that has one."""
-        return self._known.get(real_path(path))
-
     def of(self, path: Path, written: str) -> str:
         """The name of a file, by the roots or as it was written."""
         real = real_path(path)
