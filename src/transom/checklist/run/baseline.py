@@ -44,18 +44,18 @@ class Baseline:
             fail_on_unused: a waiver that nothing needed counts as new.
         """
         left = Counter(self._known.get(verdict.item_id, ()))
-        fresh: list[list[Violation]] = [[], []]
         known: list[Violation] = []
-        for into, entries in zip(fresh, (verdict.missing_items, verdict.extra_items), strict=True):
-            for one in entries:
-                was = left[_what(one)] > 0
-                left[_what(one)] -= was
-                (known if was else into).append(one)
-        new = sum(map(len, fresh)) + (len(verdict.unused_waivers) if fail_on_unused else 0)
-        gone = 0 if verdict.errors else left.total()
-        compared = Compared(new=new, known=len(known), gone=gone)
-        lists = {"missing_items": tuple(fresh[0]), "extra_items": tuple(fresh[1]), "known_items": tuple(known)}
-        return verdict.model_copy(update={**lists, "baseline": compared})
+
+        def is_new(one: Violation) -> bool:
+            was = left[_what(one)] > 0
+            left[_what(one)] -= was
+            known.extend([one] if was else [])
+            return not was
+
+        lists = {name: tuple(filter(is_new, getattr(verdict, name))) for name in ("missing_items", "extra_items")}
+        new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
+        compared = Compared(new=new, known=len(known), gone=0 if verdict.errors else left.total())
+        return verdict.model_copy(update={**lists, "known_items": tuple(known), "baseline": compared})
 
 
 def _violations(verdict: Verdict) -> Iterable[Violation]:

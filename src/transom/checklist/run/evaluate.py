@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from transom.canonical import Json
-from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, Requirements, ValidationItem, checker_type
+from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, ValidationItem, checker_type
 from transom.checklist.run.compare import Candidate, blank, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
@@ -37,11 +37,11 @@ class Case:
     subject: Subject | None = None
 
 
-async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requirements, logic: Logic) -> Outcome:
+async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> Outcome:
     """Judge every validation item.
 
     Args:
-        requirements: as they count in this run, the item's own where it has them.
+        config: as it counts in this run, with the item's own requirements where it has them.
         logic: atoms B and C.
 
     Raises:
@@ -49,13 +49,13 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
         AtomFailed: an own atom B or C failed.
     """
     asked, unasked = asked_items(config.items, evidence)
-    patterned = [item for item in patterned_items(config, requirements) if item in asked]
+    patterned = [item for item in patterned_items(config) if item in asked]
     cases = [case for item in asked if item not in patterned for case in _cases(item, evidence)]
     answers = await logic.exist([case.holding for case in cases])
     candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
-    compared = await compare(patterned, candidates, requirements.pattern_items, config.matching, logic)
+    compared = await compare(patterned, candidates, config.requirements.pattern_items, config.matching, logic)
     found, missing, extra = list(compared.found_items), list(compared.missing_items), list(compared.extra_items)
-    forbidden = extra if checker_type(requirements.value, None) == 2 else missing
+    forbidden = extra if checker_type(config.requirements.value, None) == 2 else missing
     for case, answer in zip(cases, answers, strict=True):
         judged = _conclude(case, answer, evidence)
         if isinstance(judged, Violation):
@@ -90,14 +90,14 @@ def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[li
     return asked, tuple(Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
 
 
-def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[ValidationItem]:
+def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
     """The items that this run compares with patterns.
 
     Raises:
         InputError: there are patterns but nothing to compare them with, or with `ordered` too many of them.
     """
-    count = len(requirements.pattern_items)
-    if requirements.value is None or not count:
+    count = len(config.requirements.pattern_items)
+    if config.requirements.value is None or not count:
         return []
     items = [item for item in config.items if item.check == "pattern"]
     ordered = config.matching == "ordered"

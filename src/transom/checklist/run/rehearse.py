@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
+from transom.checklist.atoms import CheckerConfig, Operator
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import field_of, show
@@ -39,15 +39,13 @@ class Trial(NamedTuple):
     batches: Iterable[tuple[str, ...]]
 
 
-async def rehearse(
-    runner: AtomRunner, config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence
-) -> None:
+async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
     """Try every expression that a run will use; without any, no process is started.
 
     Raises:
         RegexFailed: one that does not come to an end in time, which is named.
     """
-    trials = list(_trials(config, requirements, waivers, evidence))
+    trials = list(_trials(config, evidence))
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
@@ -80,15 +78,15 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         await asyncio.wait([trying])
 
 
-def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:
+def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[Trial]:
     matched = [one.condition for one in config.items if one.condition and one.condition.op is Operator.MATCHES]
-    wanted = [(one.pattern, "match") for one in waivers.waive_items if waivers.value]
+    wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
     wanted += [
-        (part, "search") for one in requirements.pattern_items for part in parts(one) if not is_split_regex(part)
+        (part, "search") for one in config.requirements.pattern_items for part in parts(one) if not is_split_regex(part)
     ]
     wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
     fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
-    texts = tuple(dict.fromkeys(_texts(config, requirements, evidence, fields)))
+    texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
     for text, how in wanted:
         if text.startswith(REGEX):
             yield Trial(text.removeprefix(REGEX), how, [texts])
@@ -96,9 +94,7 @@ def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers,
         yield Trial(hint.removeprefix(REGEX), "search", _lines(evidence))
 
 
-def _texts(
-    config: CheckerConfig, requirements: Requirements, evidence: Evidence, fields: Iterable[str]
-) -> Iterator[str]:
+def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
     """All that a pattern, a waiver or a condition may be compared with."""
     for entry in evidence.entries:
         yield entry.value
@@ -108,7 +104,7 @@ def _texts(
         yield from (item.id, item.name)
     for file in evidence.files:
         yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
-    yield from map(str, requirements.pattern_items)
+    yield from map(str, config.requirements.pattern_items)
 
 
 def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
