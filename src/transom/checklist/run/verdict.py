@@ -51,11 +51,11 @@ class CheckedItem(Shape):
 
     id: str
     name: str
-    value: str
-    source_file: str | None
-    line_number: int | None
-    matched_content: str
-    parsed_fields: dict[str, Json]
+    value: str = ""
+    source_file: str | None = None
+    line_number: int | None = None
+    matched_content: str = ""
+    parsed_fields: dict[str, Json] = Field(default_factory=dict)
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
     mode: Annotated[Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")] = "require"
