@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,7 +18,7 @@ from transom.checklist.rules.fragments import (
     stage,
     tally,
 )
-from transom.checklist.rules.literals import words_before
+from transom.checklist.rules.literals import gate
 from transom.checklist.rules.log_rules import Messages
 from transom.checklist.rules.reading_rules import Extraction, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
@@ -32,7 +30,6 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "rows": (rows.RowReader,),
 }
 _WIDTH: Final = 118
-_MANY: Final = 16  # words, from which looking for them first pays
 
 _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
@@ -100,6 +97,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.Known,
         main.Account,
         main.Reading,
+        main.Gate,
         main.File,
     ]
     about = {source.kind: source for source in domain.sources}
@@ -155,44 +153,24 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
     }
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
     told |= {name: regexes for name, regexes in known.items() if regexes}
-    if words := _gate(source, used, rules):
-        told["words"] = words
+    if shown := _gate(source, used, rules):
+        told["gate"] = shown
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
     return told | ({"counts": counts} if counts else {})
 
 
-def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> str:
-    """A regex, over small letters, for what every line holds that some reader or guard must see; empty where each must.
-
-    Words with the same first letter stand together, so that few are tried at each place.
-    """
-    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values()]
+def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> list[str]:
+    """What shows the lines that some reader or guard must see, as the atom's `Gate` takes it; empty where each must."""
+    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values(), "\x1b"]
     guards += [one for regexes in source.counts.values() for one in regexes]
     guards += [one for rule in used for one in rule.must_be_read]
     guards += [source.mentions] if source.mentions != "." else []  # the first line is always seen
-    raw = ["\x1b"]
     for rule in (*used, *(one for one in rules if isinstance(one, Messages) and one.file == source.kind)):
-        if isinstance(rule, Rows) and (rule.keys or rule.strip):
-            return ""
+        if isinstance(rule, Rows) and rule.keys:
+            return []
         guards += rule.watched()
-        if isinstance(rule, Messages):
-            raw.append(rule.strange)
-    words = words_before(guards)
-    if not words:
-        return ""
-    by_letter = [list(group) for _, group in itertools.groupby(words, key=lambda word: word[0])]
-    told = [f"{re.escape(group[0][0])}(?:{'|'.join(re.escape(word[1:]) for word in group)})" for group in by_letter]
-    return "|".join([*told, *raw])
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the atom takes it. One that looks for many words has them beside it: they are looked for first."""
-    told = {name: value for name, value in row.items() if value}
-    words = words_before([row["match"]]) or []
-    if len(words) >= _MANY and min(map(len, words)) > 1 and not all(word[0] == "\n" for word in words):
-        told["words"] = words
-    return told
+    return gate(guards)
 
 
 def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, Any]], set[int]]:
@@ -228,7 +206,7 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
         guards = ("must_be_read", "may_be_skipped")
         rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
         if told.rows:
-            rule["rows"] = [_row(row) for row in rule["rows"]]
+            rule["rows"] = [{name: value for name, value in row.items() if value} for row in rule["rows"]]
     if isinstance(told, Messages):
         parts = [*rule["targets"], rule["run"]]
         *targets, run = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -81,7 +80,7 @@ class Messages(Rule):
     hidden: Line
 
     def watched(self) -> list[str]:
-        alarms = [re.escape(word) for words in self.alarm.values() for word in words]
+        alarms = [f"(?i){regex}" for words in self.alarm.values() for regex in words.values()]
         told = [regex for target in self.targets for regex in target.patterns]
         run = [self.run.begins, self.run.anyone, *self.run.ends.values()]
         return [*told, *alarms, *run, self.other, self.row, self.hidden, "sev"]  # the last heads a table of counts

@@ -177,7 +177,8 @@ class Rows(Rule):
 
     def watched(self) -> list[str]:
         ends = [self.inside, self.block]
-        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps, self.join]
+        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps]
+        told += [self.join, self.goes_on, self.strip]
         told += [regex for one in ends if one for regex in (one.from_, one.to)]
         told += [self.block.before if self.block else None, self.table.head if self.table else None]
         return [regex for regex in told if regex]
