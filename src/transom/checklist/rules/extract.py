@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pprint
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,7 +31,6 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "rows": (rows.RowReader,),
 }
-_WIDTH: Final = 118
 
 _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
@@ -83,6 +84,9 @@ class Wanted:
     sources: Sequence[Source]
     narrow: Mapping[str, str] = field(default_factory=dict)
     stage: Asked | None = None
+
+
+_literal = functools.partial(pprint.pformat, width=118, sort_dicts=False, compact=True)
 
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
@@ -166,10 +170,10 @@ def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]
     guards += [one for regexes in source.counts.values() for one in regexes]
     guards += [one for rule in used for one in rule.must_be_read]
     guards += [source.mentions] if source.mentions != "." else []  # the first line is always seen
-    for rule in (*used, *(one for one in rules if isinstance(one, Messages) and one.file == source.kind)):
-        if isinstance(rule, Rows) and rule.keys:
-            return []
-        guards += rule.watched()
+    if any(rule.keys for rule in used):
+        return []
+    messages = (rule for rule in rules if isinstance(rule, Messages) and rule.file == source.kind)
+    guards += [one for rule in used for one in rule.watched()] + [one for rule in messages for one in rule.watched()]
     return gate(guards)
 
 
@@ -223,38 +227,3 @@ def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: 
     kept = [name for name in fields[category] if name not in omitted]
     rule = {**rule, "fields": kept}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
-
-
-def _literal(value: object) -> str:
-    """A literal whose elements fill lines like the words of a text; no string is broken, so that a regex stays one."""
-    text, column = "", 0
-    for piece in _pieces(value):
-        if column and column + len(piece.rstrip()) > _WIDTH:
-            text, column = text.rstrip() + "\n    ", 4
-        text += piece
-        column += len(piece)
-    return text
-
-
-def _pieces(value: object, after: str = "") -> Iterator[str]:
-    match value:
-        case dict() if value:
-            yield "{"
-            *others, last = value.items()
-            for key, item in others:
-                yield from _headed(f"{key!r}: ", _pieces(item, ", "))
-            yield from _headed(f"{last[0]!r}: ", _pieces(last[1], "}" + after))
-        case list() if value:
-            yield "["
-            for item in value[:-1]:
-                yield from _pieces(item, ", ")
-            yield from _pieces(value[-1], "]" + after)
-        case str() if "\\" in value and "'" not in value and not value.endswith("\\"):
-            yield f"r'{value}'{after}"
-        case _:
-            yield f"{value!r}{after}"
-
-
-def _headed(head: str, pieces: Iterator[str]) -> Iterator[str]:
-    yield head + next(pieces)
-    yield from pieces
