@@ -18,7 +18,6 @@ from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
 from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.build.static_gates import (
-    check_contract_names,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -140,7 +139,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
         remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
         return _in(folder, report.findings), _in(folder, remarks)
     atoms = split(checker.atoms)
-    gates = (check_syntax, check_signatures, check_contract_names, check_forbidden, check_locked_layer)
+    gates = (check_syntax, check_signatures, check_forbidden, check_locked_layer)
     found = [finding for gate in gates for finding in gate(atoms)]
     found += check_yaml(checker.config, parse_yaml(checker.config_text, folder / CHECKER), atoms)
     say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
