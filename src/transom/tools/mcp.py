@@ -13,7 +13,8 @@ from typing import Any, Self, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from transom.canonical import Json, digest
-from transom.errors import InputError, ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.llm.checked import check_choice
 from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
@@ -57,9 +58,8 @@ class ToolTerms:
     def __post_init__(self) -> None:
         check_marks("ToolTerms", trust=self.trust, egress=self.egress)
         for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
-            if effect is not None and effect not in get_args(Effect):
-                hint = f"say {' or '.join(map(repr, get_args(Effect)))}"
-                raise InputError(f"an effect is {effect!r:.80}", where="ToolTerms", hint=hint)
+            if effect is not None:
+                check_choice(effect, get_args(Effect), "effect", "ToolTerms")
 
     def takes(self, tool: str) -> bool:
         """Whether it is one of those that are taken."""
