@@ -106,7 +106,7 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
         if isinstance(turn, ToolResults):
             yield from (one.content for one in turn.results if whole or one.egress != "any")
         elif whole or turn.egress != "any":
-            yield turn_text(turn)
+            yield re.sub(r'\\n|"', "\n", turn_text(turn))  # arguments of a call stand in it as JSON
 
 
 def _runs(texts: Iterable[str]) -> Iterator[str]:
