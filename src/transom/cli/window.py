@@ -17,7 +17,7 @@ from transom.cli.tree import group
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, Seen
-from transom.context.changes import Changes
+from transom.context.changes import changes, lines_of_changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
@@ -144,8 +144,8 @@ async def show_window(
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
     if diff is not None:
-        changes, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
-        return session.report(document | {"diff": changes}, *lines)
+        told, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
+        return session.report(document | {"diff": told}, *lines)
     if call is not None and session.format == "text":
         return _print_whole(chosen[0])
     lines = [line for one in chosen for line in [*_call_lines(one), ""]]
@@ -245,7 +245,7 @@ def _print_whole(call: Call) -> int:
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people: a cache keeps what stands before the first difference."""
-    changed, blocks = Changes.between(first.request, last.request), last.request.window.blocks
+    changed, blocks = changes(first.request, last.request), last.request.window.blocks
     pairs = list(zip(first.request.window.blocks, blocks, strict=False))
     same = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs))
     differs = blocks[same].name if same < len(blocks) else None
@@ -259,7 +259,11 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
         "same_blocks": same,
         "same_tokens": tokens,
         "first_difference": differs,
-        "changes": changed.to_json(),
+        "changes": changed,
         "lines": lines,
     }
-    return document, [f"the first {same} blocks ({tokens} tokens) are the same{part}", *changed.lines(), *lines]
+    return document, [
+        f"the first {same} blocks ({tokens} tokens) are the same{part}",
+        *lines_of_changes(changed),
+        *lines,
+    ]
