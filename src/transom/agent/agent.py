@@ -9,12 +9,11 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
 from transom.agent.budget import Budget, Meter
-from transom.agent.delegate import SubAgent, equip
 from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Event, OnEvent, Response
 from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
-from transom.agent.sub_conversation import close_program_sub, open_program_sub
+from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
 from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
 from transom.canonical import whole_text
