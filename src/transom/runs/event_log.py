@@ -55,7 +55,7 @@ class EventLog:
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
         self.store, self.folder, self._stream = store, folder, stream
         self.progress: Callable[[str], None] = lambda _: None
-        self.files = CheckpointFiles(folder, tell=lambda line: self.progress(line))
+        self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
         gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
         try:
