@@ -160,11 +160,7 @@ async def _looked_into(
     sources: Mapping[str, ToolResult],
     room: int,
 ) -> tuple[str, Egress]:
-    """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is.
-
-    Raises:
-        ToolExecutionError: it failed, and there are no sources of which lines could stand in for its answer.
-    """
+    """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is."""
     whole, tokens = _joined(sources), session.correction
     shown = await in_thread_if_large(len(whole), lambda: _shown(session, purpose, sources))
     asked = [turn.text for turn in session.state.turns if isinstance(turn, UserMessage)]
@@ -220,7 +216,6 @@ async def _answered_by(
 
     Raises:
         ToolExecutionError: it failed, and nothing stands in for its answer.
-        CapReached, EgressError, Paused, StoreError: and all else that is not its own.
     """
     if closed := _closed_summary(sub):
         return closed

@@ -61,14 +61,16 @@ def check_block(name: object, text: object) -> None:
         raise InputError(f"its text is {kind_of(text)}", where=f"Block {name!r}", hint=hint)
 
 
-def check_kind(given: object, kind: type, field: str, where: str) -> None:
-    """Refuse another thing than one of a kind.
+def check_kind(given: object, kind: type | tuple[type, ...], field: str, where: str, hint: str = "") -> None:
+    """Refuse another thing than one of a kind, or of some.
 
     Raises:
         InputError: it is another.
     """
     if not isinstance(given, kind):
-        raise InputError(f"what is given as {field} is {kind_of(given)}", where=where, hint=f"say {kind.__name__}(...)")
+        first = kind[0] if isinstance(kind, tuple) else kind
+        what = f"what is given as {field} is {kind_of(given)}"
+        raise InputError(what, where=where, hint=hint or f"say {first.__name__}(...)")
 
 
 def named(given: object, kind: type[Names], where: str) -> Names:
