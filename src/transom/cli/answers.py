@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from transom import __version__
-from transom.checklist.item import Item, load_item
+from transom.checklist.item import load_item
 from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
@@ -26,22 +26,16 @@ Writer: TypeAlias = Callable[[Verdict | Verdicts], None]
 """Writes the reports that were asked for."""
 
 
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer) -> int:
-    """Print the verdicts of several items in one document, which has every item whatever came of it."""
-    return _print(session, together(verdicts), write)
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], first: object, write: Writer) -> int:
+    """Print the verdicts, then write the reports, so that a report that fails costs no verdict.
 
-
-def print_answer(session: Session, target: Path, answer: Answer, day: str, write: Writer) -> int:
-    """Print what came of one item: the verdict, or for people the answer of the step that stopped before it."""
-    verdict = verdict_for(target, answer, day)
-    if session.format == "json" or isinstance(answer, Verdict):
-        return _print(session, verdict, write)
-    print_spec(session, answer) if isinstance(answer, SpecResult) else print_build(session, answer)
-    return verdict.exit_code
-
-
-def _print(session: Session, document: Verdict | Verdicts, write: Writer) -> int:
-    """Print, then write the reports, so that a report that fails costs no verdict."""
+    Those of several items stand in one document, which has every item whatever came of it. Of one item that has no
+    verdict people are told the answer of the step that stopped before it, which is `first`.
+    """
+    document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
+    if len(verdicts) == 1 and session.format == "text" and isinstance(first, SpecResult | BuildResult):
+        print_spec(session, first) if isinstance(first, SpecResult) else print_build(session, first)
+        return document.exit_code
     text = text_report(document, toned) if isinstance(document, Verdict) else text_reports(document, toned)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
@@ -63,7 +57,10 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
             rows += [Trouble(source_file=None, message=line) for line in _readings(outcome)]
         if status == "NEEDS_REVIEW":
             rows = [Trouble(source_file=None, message=next_of(outcome)), *rows]
-    item = _item_of(target)
+    try:
+        item = load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
+    except InputError:
+        item = None
     return Verdict(
         item_id=item.item_id if item else getattr(outcome, "item_id", target.stem),
         status=status,
@@ -77,13 +74,6 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         as_of=day,
         run_id=getattr(outcome, "run_id", None),
     )
-
-
-def _item_of(target: Path) -> Item | None:
-    try:
-        return load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  it never raises
-    except InputError:
-        return None
 
 
 def next_of(answer: SpecResult | BuildResult) -> str:
