@@ -106,7 +106,7 @@ class Session:
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
-        more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
+        more: dict[str, Any] = {"redact": redact, "given": given}
         return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
     @property
@@ -158,6 +158,11 @@ class Session:
         else:
             print_text(*lines)
         return code
+
+    def tell(self, *lines: str) -> None:
+        """Print lines for people as a command goes along; where JSON is asked for there is one document at the end."""
+        if self.format != "json":
+            print_text(*lines)
 
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
@@ -226,7 +231,7 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
+        if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if spending:
