@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from transom.cli.output import counted, plain, style, table
+from transom.cli.output import counted, plain, table
 from transom.cli.session import Session
 from transom.learning import Insight, Playbook
 from transom.learning.curator import elsewhere
 from transom.learning.exchange import insight_json
-from transom.learning.ledger import PlaybookEvent
 from transom.memory import find_embedder
 
 
@@ -47,15 +46,6 @@ def looked_at(session: Session, scope: Scope) -> Iterator[Playbook]:
             session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
 
 
-def lines_of_insight(one: Insight, events: Sequence[PlaybookEvent]) -> list[str]:
-    """An insight and what happened to it, for people."""
-    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    outcomes = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
-    figures = f"{outcomes}; standing {one.lower_bound:.2f}"
-    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}", figures]
-    return lines + [f"{event.at[:19]}Z  {event.kind}{_detail(event.data)}" for event in events]
-
-
 def figures_of(session: Session, figures: Mapping[str, Any]) -> int:
     """Print figures by their names; returns the exit code."""
     return session.report(figures, *table([(name.replace("_", " "), plain(value)) for name, value in figures.items()]))
@@ -83,10 +73,3 @@ def print_one(session: Session, one: Insight, what: str) -> int:
     """Print what was done to an insight; returns the exit code."""
     line = f"{one.id}: {what}; net score {one.net_score:+d}, standing {one.lower_bound:.2f}"
     return session.report(document_of(one), line)
-
-
-def _detail(data: Any) -> str:
-    """What happened, without what the insight itself shows."""
-    hidden = ("fingerprint", "content", "category", "scope", "egress", "tags")
-    known = {key: value for key, value in data.items() if key not in hidden and value not in ("", None, [])}
-    return f"  {plain(known)}" if known else ""

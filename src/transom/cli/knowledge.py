@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,9 +17,18 @@ from transom.cli.options import check_app
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError
+from transom.formats.yaml_files import dump_yaml
 from transom.formats.yaml_models import nearest_key
 
 knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.", check_app)
+
+_SHOWN: dict[str, Any] = {
+    **dict.fromkeys(("domain", "title", "question"), True),
+    "claims": {"__all__": {"means"}},
+    "items": {"__all__": {"key", "name", "purpose"}},
+    "sources": {"__all__": {"kind", "files", "about"}},
+}
+"""What a person is shown of a domain."""
 
 
 @command(knowledge_app, "list", example="transom check knowledge list")
@@ -38,7 +47,8 @@ def show(
     """Show what a domain can be asked, its items, and what it reads."""
     knowledge = _knowledge(session)
     found = _domain(knowledge, domain)
-    return session.report(found.model_dump(mode="json", by_alias=True), *_shown(found, knowledge))
+    lines = dump_yaml(found.model_dump(mode="json", by_alias=True, include=_SHOWN)).rstrip("\n").split("\n")
+    return session.report(found.model_dump(mode="json", by_alias=True), *lines)
 
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
@@ -47,7 +57,7 @@ def lint(
 ) -> int:
     """Look a domain's file over: keys, word lists, regexes, names."""
     knowledge = _knowledge(session, files)
-    named = [_of_file(knowledge, file) for file in files]
+    named = [_domain(knowledge, str(file)) for file in files]
     languages = [one for one in knowledge.languages if one.domain in named]
     found = [f"{knowledge.files[one.domain.domain]}: {error}" for one in languages if (error := one.problem)]
     items = [(one, item) for one in named for item in one.items if not item.examples]
@@ -63,10 +73,8 @@ def trial(
     ] = None,
 ) -> int:
     """Try the examples in a domain's file, which are its tests."""
-    names = names or []
-    files = {name: Path(name) for name in names if name.endswith((".yaml", ".yml"))}
-    knowledge = _knowledge(session, files.values())
-    chosen = [_of_file(knowledge, files[one]) if one in files else _domain(knowledge, one) for one in names]
+    knowledge = _knowledge(session, [Path(one) for one in names or () if one.endswith((".yaml", ".yml"))])
+    chosen = [_domain(knowledge, one) for one in names or ()]
     found = {domain.domain: problems_of(domain) for domain in chosen or knowledge.domains}
     tried = sum(len(item.examples) for domain in chosen or knowledge.domains for item in domain.items)
     wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
@@ -81,7 +89,10 @@ def _knowledge(session: Session, files: Iterable[Path] = ()) -> Knowledge:
 
 
 def _domain(knowledge: Knowledge, name: str) -> Domain:
-    domain = knowledge.domain(name)
+    """A domain by its name, or by a file that is it."""
+    named = Path(name).name if name.endswith((".yaml", ".yml")) else ""
+    found = (one for one in knowledge.domains if knowledge.files[one.domain] == named)
+    domain = next(found, None) or knowledge.domain(Path(name).stem if named else name)
     if domain is None:
         known = [one.domain for one in knowledge.domains]
         near = nearest_key(name, known)
@@ -90,26 +101,7 @@ def _domain(knowledge: Knowledge, name: str) -> Domain:
     return domain
 
 
-def _of_file(knowledge: Knowledge, file: Path) -> Domain:
-    found = (one for one in knowledge.domains if knowledge.files[one.domain] == file.name)
-    return next(found, None) or _domain(knowledge, file.stem)
-
-
 def _row(domain: Domain, knowledge: Knowledge) -> dict[str, object]:
     items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
     file = knowledge.files[domain.domain]
     return {"domain": domain.domain, "title": domain.title, "question": domain.question, "items": items, "file": file}
-
-
-def _shown(domain: Domain, knowledge: Knowledge) -> Iterator[str]:
-    yield f"{domain.title} ({domain.domain}, {knowledge.files[domain.domain]}): {domain.question}"
-    forms = (one.means for one in domain.forms if one.kind == "claim")
-    means = dict.fromkeys([*(claim.means for claim in domain.claims), *forms])
-    yield from ("", "what may be asked:", *(f"  - {one}" for one in means))
-    if domain.entities:
-        yield from ("", "named as:", *(f"  - {entity.name}: {'; '.join(entity.words)}" for entity in domain.entities))
-    yield from ("", "items (for `reads_as`):")
-    for item in domain.items:
-        patterns = "; compared with requirements.pattern_items" if item.compares else ""
-        yield f"  - {item.key}: {item_name(item, {})}; {item.purpose}{patterns}"
-    yield from ("", "files:", *(f"  - {one.kind}: {', '.join(one.files)}; {one.about}" for one in domain.sources))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError
 
@@ -148,6 +148,18 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
     return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]
+
+
+def sections(document: Mapping[str, Any]) -> Iterator[str]:
+    """A document for people: its figures by name, then a section for each mapping and each list of them."""
+    wide = {key: one for key, one in document.items() if isinstance(one, Mapping | list)}
+    yield from table([(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}])
+    for title, section in ((key, one) for key, one in wide.items() if one):
+        yield style(title, "bold")
+        listed = isinstance(section, list)
+        rows = [one.values() for one in section] if listed else section.items()
+        head = [name.replace("_", " ").upper() for name in section[0]] if listed else ()
+        yield from table([[plain(cell) for cell in row] for row in rows], head=head, indent="  ")
 
 
 def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:
