@@ -38,10 +38,17 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import Answer, print_build, print_spec, print_verdicts, verdict_for
+from transom.cli.answers import (
+    Answer,
+    load_checked,
+    print_build,
+    print_spec,
+    print_verdicts,
+    verdict_for,
+    with_readings,
+)
 from transom.cli.command import Among, command
-from transom.cli.insights import Scope, opened
-from transom.cli.meaning import load_checked, with_readings
+from transom.cli.learn import Scope, opened
 from transom.cli.memory import opened as remembered
 from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, manner_of, places_of, writer_of
 from transom.cli.output import counted, say

@@ -21,7 +21,7 @@ from transom.checklist.run import Verdict, text_report, together
 from transom.cli import investigate, story, study, trace, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
-from transom.cli.insights import opened
+from transom.cli.learn import opened
 from transom.cli.options import Options, manner_of
 from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session

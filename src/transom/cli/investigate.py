@@ -14,8 +14,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.command import command, given_in
 from transom.cli.history import found_run
-from transom.cli.insights import Scope
-from transom.cli.insights import opened as playbook_of
+from transom.cli.learn import Scope
+from transom.cli.learn import opened as playbook_of
 from transom.cli.memory import opened
 from transom.cli.output import day_of, reports_in, say, style_status
 from transom.cli.session import Session

@@ -153,12 +153,15 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
 def sections(document: Mapping[str, Any]) -> Iterator[str]:
     """A document for people: its figures by name, then a section for each mapping and each list of them."""
     wide = {key: one for key, one in document.items() if isinstance(one, Mapping | list)}
-    yield from table([(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}])
+    single = [(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}]
+    yield from table([(key.replace("_", " "), one) for key, one in single])
     for title, section in ((key, one) for key, one in wide.items() if one):
         yield style(title, "bold")
-        listed = isinstance(section, list)
-        rows = [one.values() for one in section] if listed else section.items()
-        head = [name.replace("_", " ").upper() for name in section[0]] if listed else ()
+        rows, head = section, list[str]()
+        if isinstance(section, Mapping):
+            rows = [*section.items()]
+        else:
+            rows, head = [one.values() for one in section], [name.replace("_", " ").upper() for name in section[0]]
         yield from table([[plain(cell) for cell in row] for row in rows], head=head, indent="  ")
 
 

@@ -10,8 +10,8 @@ import typer
 from transom.canonical import digest
 from transom.cli.command import RunArgument, command
 from transom.cli.history import found_run
-from transom.cli.insights import Scope, document_of, figures_of, looked_at, opened, print_list, print_one
-from transom.cli.output import counted, plain, print_text, say, style
+from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError
@@ -145,7 +145,8 @@ def prune(
 def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with looked_at(session, scope) as playbook:
-        return figures_of(session, playbook.get_stats())
+        figures = playbook.get_stats()
+        return session.report(figures, *sections(figures))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.cli.command import Among, command
-from transom.cli.insights import Scope
-from transom.cli.insights import opened as playbook_of
+from transom.cli.learn import Scope
+from transom.cli.learn import opened as playbook_of
 from transom.cli.output import style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.command import command
-from transom.cli.insights import Scope, opened
+from transom.cli.learn import Scope, opened
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError, RunBusy, SettingsError, install_hint

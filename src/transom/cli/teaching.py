@@ -17,9 +17,9 @@ from transom.checklist.item import load_item
 from transom.checklist.pipeline import own_files
 from transom.checklist.rules import load_knowledge
 from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
+from transom.cli.answers import on_terminal, write_reads_as
 from transom.cli.checking import all_
 from transom.cli.command import Among, command
-from transom.cli.meaning import on_terminal, write_reads_as
 from transom.cli.options import NamedLines, Options, check_app, places_of
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session

@@ -19,7 +19,7 @@ from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
-from transom.cli.insights import Scope, opened
+from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
 from transom.cli.output import plain, toned
 from transom.cli.session import Session
