@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from transom import __version__
 from transom.canonical import Json
 from transom.checklist.item import Item, load_item
-from transom.checklist.pipeline import Places
+from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import BuildResult, FindingRow, ReadingRow, SpecResult, WordsRow
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.meaning import KEY, check_reads_as, said
