@@ -24,7 +24,7 @@ from transom.checklist.rules.shapes import Domain
         (r"(?=.*fail)\d+", ["fail"]),
         (r"(?:foo)+x?", ["foo"]),
         (r"(?!)never", []),
-        (r"^[a-c]\w", ["\na", "\nb", "\nc"]),
+        (r"^[a-c]\w", ["a", "b", "c"]),
         ("✗", []),
         (r"(?:foo)*", None),
         (r"foo|\d", None),
