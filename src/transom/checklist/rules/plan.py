@@ -123,6 +123,12 @@ def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCate
     return [c for c in domain.categories if c.entity in wanted and c.key not in others]
 
 
+def asked(category: KnownCategory, items: Sequence[KnownItem]) -> list[KnownField]:
+    """Its fields; an optional one is asked for only where an item looks at it."""
+    named = {name for item in items for name in item.fields()}
+    return [one for one in category.fields if not one.optional or f"{category.key}.{one.name}" in named]
+
+
 def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:
     """The condition of an item, with what was chosen in its place; None where nothing was."""
     if item.limit is not None:
