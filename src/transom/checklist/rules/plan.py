@@ -15,7 +15,7 @@ from typing import Final
 
 from transom.checklist.atoms import TYPE_NAMES, Condition, Operator
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver, Note
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import AnsweredFrom, Reply, Request, Text
 
@@ -72,9 +72,6 @@ class Plan:
     def entities(self) -> frozenset[str | None]:
         """The things that the items speak of; None is there for what needs none."""
         return frozenset({item.known.entity for item in self.items} | {None})
-
-    def notes(self, notes: Sequence[Note]) -> list[str]:
-        return [note.text for note in notes if note.entity in self.entities()]
 
     def scenarios(self) -> list[KnownWaiver]:
         """Waiver scenarios that cover an item of the plan."""

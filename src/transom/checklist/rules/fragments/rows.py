@@ -51,36 +51,19 @@ class RowReader:
         self.took = set()
         if "keys" in self.rule:
             return self.key_line(number, line)
+        inside = self.res.get("inside", {})
         if not self.within:
-            if not self.enters(number, line):
+            if not ("from" in inside and inside["from"].search(line)):
                 return []
-        elif "to" in self.res.get("inside", ()) and self.res["inside"]["to"].search(line):
+            self.within = True
+            self.took.add(number)
+        elif "to" in inside and inside["to"].search(line):
             self.within = False  # behind this line
-        if "join" in self.res:
-            self.joined.append((number, line))
-            if self.res["join"].search(line):
-                return []
-        elif "goes_on" in self.res:
-            return self.following(number, line)
-        else:
-            self.joined = [(number, line)]
-        return self.whole()
-
-    def enters(self, number: int, line: str) -> bool:
-        """Whether the lines that count begin here."""
-        begins = self.res["inside"].get("from")
-        self.within = bool(begins and begins.search(line))
-        self.took.update({number} if self.within else ())
-        return self.within
-
-    def following(self, number: int, line: str) -> list[dict[str, Any]]:
-        """A line is whole when the next one does not go on with it."""
-        if self.joined and self.res["goes_on"].search(colourless(line)):
-            self.joined.append((number, line))
-            return []
-        made = self.whole() if self.joined else []
-        self.joined = [(number, line)]
-        return made
+        goes_on, join = self.res.get("goes_on"), self.res.get("join")
+        made = self.whole() if self.joined and goes_on and not goes_on.search(colourless(line)) else []
+        self.joined.append((number, line))
+        waits = goes_on or (join and join.search(line))
+        return made if waits else self.whole()
 
     def whole(self) -> list[dict[str, Any]]:
         """A line with all that goes on with it."""
