@@ -91,7 +91,7 @@ _literal = functools.partial(pprint.pformat, width=118, sort_dicts=False, compac
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
     """The source of Atom A."""
-    rules = make_rules(domain, wanted)
+    sources, files, rules = _parts(domain, wanted)
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
         shared.colourless,
@@ -104,14 +104,12 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.Gate,
         main.File,
     ]
-    about = {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
     staged = any("stage" in told for told in files.values())
     pieces += [stage.stages_named, stage.Stage] if staged else []
     top = _TOP.format(
         title=domain.title,
         json="import json\n" if "rows" in used else "",
-        sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
+        sources=_literal(sources),
         files=_literal(files),
         rules=_literal(rules),
     )
@@ -123,10 +121,16 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
 
 def reader_of(domain: Domain, wanted: Wanted, name: str) -> main.File:
     """What reads a file of this name, as the atom's `begin_context` makes it."""
-    rules, about = make_rules(domain, wanted), {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
+    sources, files, rules = _parts(domain, wanted)
     readers = {kind: [_PIECES[one["kind"]][-1](one) for one in rules if one["file"] == kind] for kind in files}
-    return main.File(name, [source.model_dump(mode="json") for source in wanted.sources], files, readers)
+    return main.File(name, sources, files, readers)
+
+
+def _parts(domain: Domain, wanted: Wanted) -> tuple[list[Any], dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """An atom's sources, what it knows of their files, and its rules."""
+    about = {source.kind: source for source in domain.sources}
+    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
+    return [source.model_dump(mode="json") for source in wanted.sources], files, make_rules(domain, wanted)
 
 
 def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:

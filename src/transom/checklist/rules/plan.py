@@ -15,7 +15,7 @@ from typing import Final
 
 from transom.checklist.atoms import TYPE_NAMES, Condition, Operator
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver, Note
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import AnsweredFrom, Reply, Request, Text
 
@@ -73,9 +73,6 @@ class Plan:
         """The things that the items speak of; None is there for what needs none."""
         return frozenset({item.known.entity for item in self.items} | {None})
 
-    def notes(self, notes: Sequence[Note]) -> list[str]:
-        return [note.text for note in notes if note.entity in self.entities()]
-
     def scenarios(self) -> list[KnownWaiver]:
         """Waiver scenarios that cover an item of the plan."""
         return scenarios_for(self.domain, [item.known.key for item in self.items])
@@ -121,6 +118,12 @@ def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCate
     read = {name.partition(".")[0] for item in items for name in item.fields()}
     others = {name.partition(".")[0] for item in domain.items for name in item.fields()} - read
     return [c for c in domain.categories if c.entity in wanted and c.key not in others]
+
+
+def asked(category: KnownCategory, items: Sequence[KnownItem]) -> list[KnownField]:
+    """Its fields; an optional one is asked for only where an item looks at it."""
+    named = {name for item in items for name in item.fields()}
+    return [one for one in category.fields if not one.optional or f"{category.key}.{one.name}" in named]
 
 
 def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:

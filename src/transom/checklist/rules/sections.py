@@ -176,7 +176,7 @@ def _section2(plan: Plan, parsing: ParsingSection, reading: str) -> str:
     lines += ["", "### Overall Pass/Fail Logic", ""]
     lines.append(f"- **PASS**: {subject} {holds}, in the sense of the quantifier")
     lines.append(f"- **FAIL**: {subject} or a part of it does not hold and no waiver covers that")
-    lines += ["", "### Edge Cases", "", *(f"- {note}" for note in plan.notes(plan.domain.edge_cases))]
+    lines += ["", "### Edge Cases", "", *(f"- {note}" for note in plan.domain.edge_cases)]
     lines += ["", "### Validation Sequence", ""]
     lines += [f"{n}. Item {item.id}: {item.known.step}" for n, item in enumerate(plan.items, 1)]
     return "\n".join([*lines, f"{len(plan.items) + 1}. Combine: every item must hold", ""])
