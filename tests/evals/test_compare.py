@@ -169,7 +169,7 @@ async def test_evaluations_are_found_by_name_by_run_and_by_file(tmp_path: Path) 
         for text, said in (
             ("v1", "2 evaluations match 'v1'; name one of other/v1, readiness/v1"),
             ("20261", "4 evaluations match"),
-            ("v9", "no evaluation is called 'v9'; see: transom eval history SUITE"),
+            ("v9", "unknown evaluation 'v9'; see: transom eval history SUITE"),
             (str(tmp_path / "no.json"), "no such file"),
         ):
             with pytest.raises(InputError) as raised:
