@@ -43,7 +43,7 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     text, told = str(config.get("description") or ""), _reads_as(config.get("reads_as"))
     reading = read_as(told, text, knowledge) if told else read_description(text, knowledge)
     text = write_analysis(reading, _value(config, "requirements"), _value(config, "waivers"))
-    return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
+    return reply(knowledge, f"<analysis>\n{text}</analysis>\n", reading.domain)
 
 
 def write_analysis(reading: Reading, requirements: int | None, waivers: int | None) -> str:

@@ -147,25 +147,15 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
     """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
     fields = wanted.fields
     used = [rule for rule in rules if isinstance(rule, Rows) and rule.file == source.kind and rule.category in fields]
-    told: dict[str, Any] = {
-        "signs": source.signs,
-        "must_be_read": [*source.must_be_read, *(one for rule in used for one in rule.must_be_read)],
-        "mentions": source.mentions,
-        "error_if_nothing_read": source.error_if_nothing_read,
-    }
-    known = {
-        "may_be_skipped": [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)],
-        "known_by": list(source.known_by),
-        "refuse": dict(source.refuse),
-        "ends": dict(source.ends),
-    }
-    counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
-    told |= {name: regexes for name, regexes in known.items() if regexes}
-    if shown := _gate(source, used, rules):
-        told["gate"] = shown
+    plain = {"signs", "mentions", "error_if_nothing_read", "known_by", "refuse", "ends"}
+    told: dict[str, Any] = source.model_dump(mode="json", include=plain)
+    told["must_be_read"] = [*source.must_be_read, *(one for rule in used for one in rule.must_be_read)]
+    told["may_be_skipped"] = [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)]
+    told["counts"] = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
+    told["gate"] = _gate(source, used, rules)
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
-    return told | ({"counts": counts} if counts else {})
+    return {name: value for name, value in told.items() if value}
 
 
 def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> list[str]:

@@ -42,7 +42,7 @@ def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
     _, used = plan_fields(knowledge, parse_section1(summary).dotted_fields(), where)
     _check_inputs(plan.domain, request.window.text("configuration"))
     text = _section4(plan, [category for category, _ in used])
-    return reply(knowledge, plan.domain, f"<section4>\n{text}</section4>\n")
+    return reply(knowledge, f"<section4>\n{text}</section4>\n", plan.domain)
 
 
 def _check_inputs(domain: Domain, text: str) -> None:

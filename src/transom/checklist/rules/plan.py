@@ -95,9 +95,9 @@ def block(request: Request, *names: str) -> str:
     return text
 
 
-def reply(knowledge: Knowledge, domain: Domain, text: str) -> Reply:
+def reply(knowledge: Knowledge, text: str, *domains: Domain) -> Reply:
     """An answer, with the files that it rests on."""
-    names = (*knowledge.commons, knowledge.files[domain.domain])
+    names = (*knowledge.commons, *dict.fromkeys(knowledge.files[one.domain] for one in domains))
     return Reply((Text(text),), answered_from=tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names))
 
 

@@ -37,7 +37,7 @@ def answer_section1(request: Request, knowledge: Knowledge) -> Reply:
     domain, used = plan_fields(knowledge, dotted_fields([_step(analysis, 3)]), "analysis, step 3")
     choices = _choices(domain, _step(analysis, 1))
     stages = {name: value for name, value in choices.items() if name in knowledge.common.stages}
-    return reply(knowledge, domain, f"<section1>\n{_section1(domain, used, choices, stages)}</section1>\n")
+    return reply(knowledge, f"<section1>\n{_section1(domain, used, choices, stages)}</section1>\n", domain)
 
 
 def answer_section2(request: Request, knowledge: Knowledge) -> Reply:
@@ -47,7 +47,7 @@ def answer_section2(request: Request, knowledge: Knowledge) -> Reply:
     plan = plan_items(knowledge, _items(analysis), analysis.capability_type, "analysis, step 5")
     plan_fields(knowledge, parsing.dotted_fields(), "section 1")
     text = _section2(plan, parsing, analysis.reading)
-    return reply(knowledge, plan.domain, f"<section2>\n{text}</section2>\n")
+    return reply(knowledge, f"<section2>\n{text}</section2>\n", plan.domain)
 
 
 def python_literal(value: Json, indent: int = 0) -> str:

@@ -45,8 +45,8 @@ class Account:
     """Every line that speaks of a verdict must be read, or be known to tell nothing; and what is counted was seen."""
 
     def __init__(self, about: dict[str, Any]) -> None:
-        self.about = about
-        self.told = [re.compile(pattern) for pattern in about["must_be_read"]]
+        self.about, self.nothing = about, about.get("error_if_nothing_read")
+        self.told = [re.compile(pattern) for pattern in about.get("must_be_read", ())]
         self.skipped = [re.compile(pattern) for pattern in about.get("may_be_skipped", ())]
         self.counts = {
             category: [re.compile(pattern) for pattern in patterns]
@@ -69,7 +69,7 @@ class Account:
                 continue
             if any(int(match.groupdict().get("count", 1)) for pattern in patterns for match in pattern.finditer(line)):
                 self.counted[category] = (number, line)
-        if self.about["error_if_nothing_read"] and not self.seen and not self.speaks:
+        if self.nothing and not self.seen and not self.speaks:
             self.speaks = bool(re.search(self.about["mentions"], line))
 
     def read(self, made: list[dict[str, Any]], took: set[int]) -> None:
@@ -92,8 +92,8 @@ class Account:
             if category in self.counted and category not in self.seen:
                 number, line = self.counted[category]
                 raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
-        if self.about["error_if_nothing_read"] and not self.seen and self.speaks:
-            raise ValueError(self.about["error_if_nothing_read"])
+        if self.nothing and not self.seen and self.speaks:
+            raise ValueError(self.nothing)
 
 
 class Reading:
@@ -193,7 +193,7 @@ class File:
         self.name, self.files, self.readers, self.watchers = source_file, files, readers, watchers
         named = kind_by_name(source_file, sources)
         self.kind = named or sources[0]["kind"]
-        self.signs = {kind: about["signs"] for kind, about in files.items() if about["signs"] and named is None}
+        self.signs = {kind: about["signs"] for kind, about in files.items() if "signs" in about and named is None}
         self.held = ""
         self.number = 0
         if not self.signs:
