@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from transom.checklist.build.reading import LogicReply
 from transom.checklist.results import BuildRecord, BuildResult
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
+from transom.runs.journal import Help
 
 _HINTS: Final = {
     "schema": "five keys of the stated types; `line_number` is the line whose text `matched_content` is",
@@ -41,29 +42,13 @@ class RepairAttempt:
 
 
 @dataclass(frozen=True)
-class RepairBudget:
-    """How often the flow may repair, and what people said on the way.
-
-    Attributes:
-        repairs: all in all, over the whole run.
-        guidance: a person's words, each with the number of repairs before it.
-    """
-
-    repairs: int
-    guidance: tuple[tuple[int, str], ...] = ()
-
-    def words(self, repair: int) -> str:
-        """What had been said before the repair of that 1-based number, "" where nothing was."""
-        return "\n\n".join(text for after, text in self.guidance if after < repair and text)
-
-
-@dataclass(frozen=True)
 class BuildState:
     """The state of one build.
 
     Attributes:
         inputs: from what.
-        budget: how often it may be repaired.
+        repairs: how often it may be repaired, all in all.
+        helps: where people had it go on, and what they said.
         sections: the ItemSpec's sections by number, each an input of its own.
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
         overview: the discovered files and their snippets.
@@ -80,7 +65,8 @@ class BuildState:
     """
 
     inputs: BuildInputs
-    budget: RepairBudget
+    repairs: int
+    helps: Sequence[Help] = ()
     sections: Mapping[str, Artifact[str] | str] | None = None
     hints: Artifact[str] | None = None
     overview: Artifact[FileOverview] | None = None
@@ -100,6 +86,11 @@ class BuildState:
     def iteration(self) -> int:
         """How many repairs there were."""
         return len(self.tried)
+
+    @property
+    def guidance(self) -> str:
+        """What people said before the next repair, "" where nobody did."""
+        return "\n\n".join(help_.guidance for help_ in self.helps if help_.after <= self.iteration and help_.guidance)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

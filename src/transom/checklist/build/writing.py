@@ -173,7 +173,7 @@ def _so_far(state: BuildState) -> list[_Given]:
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
-        _Given("guidance", state.budget.words(state.iteration + 1)),
+        _Given("guidance", state.guidance),
     ]
 
 
