@@ -100,7 +100,9 @@ class FileSession:
     def _list(self, arguments: Arguments) -> ToolReturn:
         catalogue, within = self._catalogue, str(arguments["search_root"])
         most = min(_int(arguments, "max_files"), _FILES)
-        patterns = [catalogue.pattern(pattern) for pattern in _texts(arguments, "patterns")]
+        patterns = _texts(arguments, "patterns")
+        for pattern in patterns:
+            catalogue.meant(pattern)
         folders = catalogue.folders(within)
         own = [path for path in self._places.own if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)]
         first = [path for path in own if not within or under(path, folders)]

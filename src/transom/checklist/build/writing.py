@@ -12,7 +12,7 @@ from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
-from transom.checklist.roles import make_role
+from transom.checklist.spec.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import Trust
