@@ -27,11 +27,11 @@ from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, 
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.lessons import RECALL, learn
 from transom.checklist.build.overview import FileOverview, survey_files
-from transom.checklist.build.state import BuildState, RepairAttempt, finding_text
+from transom.checklist.build.state import BuildState, RepairAttempt, shortly
 from transom.checklist.build.trial_run import TrialRun
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.copies import adopt, export, retract, source_of
-from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
+from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
@@ -205,13 +205,9 @@ class _Nodes:
         if state.result:
             return state
         assert state.atoms and state.config and state.record
-        made: list[tuple[str, Artifact[Any]]] = [
-            (ATOMS_FILE, state.atoms),
-            (CHECKER_FILE, state.config),
-            (BUILD_FILE, state.record),
-        ]
+        made: dict[str, Artifact[Any]] = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config, BUILD_FILE: state.record}
         target = self.folder or state.record.path.parent
-        for name, artifact in made:
+        for name, artifact in made.items():
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
                 await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
@@ -223,11 +219,8 @@ class _Nodes:
         self, state: BuildState, role: str, write: Callable[[BuildState], Awaitable[Artifact[T]]], artifact: str
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
         """What a repair wrote, what could not be read of it, and why nobody could make it."""
-        count = len(state.findings)
-        more = f" and {count - 1} more" if count > 1 else ""
-        why = f"{finding_text(state.findings[0])}{more}"
         number = state.iteration + 1
-        self.run.progress(f"{role} {number} of {state.repairs}, because of {why}")
+        self.run.progress(f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}")
         self.run.files.put_iteration(
             number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
         )
@@ -282,8 +275,8 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
         return BuildResult(status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id)
     if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a check.
-        findings = [Finding("inputs", name, None, why) for name, why in overview.broken.items()]
-        row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
+        findings = tuple(Finding("inputs", name, None, why) for name, why in overview.broken.items())
+        row = GateRow(gate="inputs", passed=False, findings=findings)
         return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None
 

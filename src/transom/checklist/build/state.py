@@ -137,6 +137,11 @@ def finding_text(finding: Finding) -> str:
     return f"[{finding.gate}] {place}: {finding.message}"
 
 
+def shortly(findings: tuple[Finding, ...]) -> str:
+    """The first of the findings, and how many more there are."""
+    return finding_text(findings[0]) + (f" and {len(findings) - 1} more" if len(findings) > 1 else "")
+
+
 def hinted(findings: tuple[Finding, ...]) -> str:
     """Findings, one a line, and for each gate among them what would satisfy it."""
     hints = [f"- {gate}: {hint}" for gate, hint in _HINTS.items() if any(one.gate == gate for one in findings)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from transom.checklist.complexity import complexity_of
 from transom.checklist.copies import adopt, export, retract
 from transom.checklist.item import Item
-from transom.checklist.results import FindingRow, RoundRow, SpecResult
+from transom.checklist.results import RoundRow, SpecResult
 from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.quality import quality_of
@@ -157,7 +157,7 @@ def _result(
         complexity=complexity_of(item.description),
         capability_type=document.check.capability_type,
         rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
-        findings=tuple(FindingRow.of(finding) for finding in findings),
+        findings=tuple(findings),
         quality=quality_of(document, findings),
         run_id=run.id,
     )
