@@ -61,14 +61,7 @@ class BuiltChecker:
 async def build_checker(
     run: Run, inputs: BuildInputs, sandbox: Sandbox, settings: BuildSettings, folder: Path | None = None
 ) -> BuiltChecker:
-    """Build a checker.
-
-    Args:
-        run: in which.
-        inputs: from what.
-        sandbox: where generated code is tried.
-        settings: how.
-        folder: where the checker folder goes for a person; inside the run where None.
+    """Build a checker, in `folder` for a person, inside the run where that is None.
 
     Raises:
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.

@@ -101,11 +101,7 @@ class GateReport:
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
 
-    Args:
-        code: `atoms.py`.
-        yaml: `checker.yaml`.
-        spec: which the YAML must agree with, and by which evidence is found.
-        trial: where the code is run, and on which real files.
+    `code` and `yaml` are `atoms.py` and `checker.yaml`.
     """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)

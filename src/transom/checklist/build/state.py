@@ -30,12 +30,7 @@ _HINTS: Final = {
 
 @dataclass(frozen=True)
 class RepairAttempt:
-    """One repair.
-
-    Attributes:
-        role: who was asked, `repair_a` or `repair_b`.
-        because: the findings that it was to mend.
-    """
+    """One repair: who was asked, `repair_a` or `repair_b`, and the findings that it was to mend."""
 
     role: str
     because: tuple[Finding, ...]
@@ -46,16 +41,12 @@ class BuildState:
     """The state of one build.
 
     Attributes:
-        inputs: from what.
         repairs: how often it may be repaired, all in all.
         helps: where people had it go on, and what they said.
         sections: the ItemSpec's sections by number, each an input of its own.
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
-        overview: the discovered files and their snippets.
-        atom_a: the parser's code; None until a reply could be read.
-        logic: the checker's YAML, and own atoms B and C.
-        atoms, config: `atoms.py` and `checker.yaml`, as they are tried.
-        record: what the gates said of them.
+        atom_a, logic: what the roles wrote; None until a reply could be read.
+        atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates said of them.
         unread: findings beside the gates': replies that could not be read, answers that say what to mend.
         asked: whether the writer of atom A was asked the gates' questions; that is done once.
         tried: the repairs so far.

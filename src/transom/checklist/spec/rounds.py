@@ -88,12 +88,7 @@ async def write_sections(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
-
-    Args:
-        sizes: bytes of the input files that can be found, by the name as written.
-        settings: how a round's role asks, by the round's tag; the defaults where it has none.
-        memory: of earlier items, which the first round sees.
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See `write_spec`.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.

@@ -50,8 +50,6 @@ async def write_spec(
     """Write an item's ItemSpec.
 
     Args:
-        run: in which it is written.
-        item: for which.
         sizes: bytes of its input files, by the name as written; those that cannot be found are absent.
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.

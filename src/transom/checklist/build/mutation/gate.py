@@ -62,14 +62,9 @@ class _Score:
 async def mutate(
     prober: Prober, config: CheckerConfig, spec: SpecDocument, files: Sequence[RealFile], *, tests: bool = False
 ) -> Mutation:
-    """Try a checker on the ItemSpec's examples and on altered files.
+    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`, which must load.
 
-    Args:
-        prober: of `atoms.py`, which must load.
-        config: `checker.yaml`.
-        spec: its examples say what must be read, and its patterns where.
-        files: the item's files, or excerpts of those that are long.
-        tests: try the combinations of requirements and waivers, too.
+    With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
     seen = [(file, await prober.answer(file.name, file.text)) for file in files]
