@@ -12,7 +12,7 @@ from transom import __version__
 from transom.canonical import Json
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import Places, own_files
-from transom.checklist.results import BuildResult, FindingRow, ReadingRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.meaning import KEY, check_reads_as, said
 from transom.checklist.rules.nearby import near_readings
@@ -26,6 +26,7 @@ from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
 from transom.errors import InputError, Paused, TransomError
 from transom.formats.yaml_files import add_key, load_yaml
+from transom.gates import Finding
 from transom.runs import Run, write_file
 
 _PAGE = "see the page `Your first item`"
@@ -137,7 +138,7 @@ def _head(result: SpecResult | BuildResult, path: str | None) -> str:
     return f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
 
 
-def _findings(findings: Iterable[FindingRow], indent: str = "  ") -> Iterator[str]:
+def _findings(findings: Iterable[Finding], indent: str = "  ") -> Iterator[str]:
     for finding in findings:
         where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
         yield f"{indent}{where}: {finding.message} [{finding.gate}]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -64,6 +65,9 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         common = _slot(_keyword("common", Annotated[Options, Among(*names)]))
 
         def start(context: typer.Context, **given: Any) -> int:
+            if not gc.isenabled():
+                gc.freeze()  # all that is imported by now stays to the end; looking at it again and again takes time
+                gc.enable()
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
             if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly

@@ -19,7 +19,7 @@ from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
@@ -129,7 +129,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
     report = await regate(checker, None, files, places.folders(base), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         _keep(checker, report, sandbox)
-    remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
+    remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
     found, beside = (
         [Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows]
         for rows in (report.findings, remarks)
@@ -192,7 +192,7 @@ def lint_waivers(
 
 def _print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
     """Print what a `lint` found; findings are exit 1, doubts alone 3."""
-    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    result = LintResult(findings=tuple(findings), remarks=tuple(remarks))
     lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
 
