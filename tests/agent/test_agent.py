@@ -15,7 +15,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
 from transom.agent import Agent, Budget, Home, SyncAgent
-from transom.agent.events import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
+from transom.agent.models import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.context.cache import CacheMonitor
 from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (

@@ -13,8 +13,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
 from transom.agent import Agent, Home, Setup, SyncAgent
-from transom.agent.events import Completed, Event, Opened
-from transom.agent.models import Conversation, SubConversation
+from transom.agent.views import Conversation, SubConversation
 from transom.config import Settings
 from transom.context import TokenCorrection, oversized
 from transom.context.summary import STRUCK
@@ -112,12 +111,10 @@ def test_a_memory_that_there_is_not_is_said_before_anything_begins() -> None:
 
 
 async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_path: Path) -> None:
-    events: list[Event] = []
-
     async def program(main: list[Any], sub: list[Any]) -> tuple[ScriptedProvider, Any, Any]:
         provider = by_role(main, sub)
         home = Home(tmp_path, "t")
-        agent = Agent(DELEGATING, provider=provider, tools=[tool(large)], at=home, on_event=events.append)
+        agent = Agent(DELEGATING, provider=provider, tools=[tool(large)], at=home)
         async with agent:
             assert (await agent.send("What is in row 17?")).text == "ok"
             view = agent.conversation()
@@ -141,7 +138,6 @@ async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_
     assert (sub.parent_id, sub.metadata["how"]) == (view.id, "summary")
     assert sub.completed_at is not None and sub.created_at <= sub.completed_at
     assert [message.content for message in sub.messages] == [answer]
-    assert [type(event) for event in events if isinstance(event, Opened | Completed)] == [Opened, Completed]
     assert sub.metadata["run_id"] == view.metadata["run_id"]
     (trace,) = (tmp_path / "traces").glob("*.jsonl")
     assert trace.stem == view.metadata["trace_id"]

@@ -196,8 +196,12 @@ DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
     "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
     "a list": ("checker.yaml", b"- 1\n", r"checker\.yaml:1: "),
     "half a configuration": ("checker.yaml", b"schema: transom.checker/1\nitem_id: x\n", r"checker\.yaml:\d+: "),
-    "a broken record": ("build.json", b"{", r"build\.json: is not valid JSON: .*; build the checker again"),
-    "a record that is none": ("build.json", b"[]", r"build\.json: is not a JSON object; build the checker again"),
+    "a broken record": ("build.json", b"{", r"build\.json: is no record of a build: .*; build the checker again"),
+    "a record that is none": (
+        "build.json",
+        b"[]",
+        r"build\.json: is no record of a build: .*; build the checker again",
+    ),
     "a broken item": ("item.yaml", b"description: [\n", r"item\.yaml:\d+: is not valid YAML"),
 }
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,27 +122,6 @@ def test_a_key_that_its_server_repeats_is_not_printed(
         assert done.out.count("is it?") == 4, done.out
         assert "right-and-long" not in done.out + done.err
         assert "\x1b[2J" not in done.out
-
-
-@pytest.mark.slow
-def test_rows_come_as_they_are_known(server: LocalServer) -> None:
-    told = threading.Event()
-
-    def answer(wire: Wire, seen: Seen) -> None:
-        if len(server.seen) > 1:
-            told.wait(60)
-        whole(OpenAI(), keyed=False)(wire, seen)
-
-    server.answer = answer
-    command = [sys.executable, "-m", "transom", "doctor", "--provider", "openai:m", "--base-url", f"{server.url}/v1"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        head, row = running.stdout.readline(), running.stdout.readline()
-        assert (head.endswith(": answers\n"), row.split()[:2]) == (True, ["plain", "ok"])
-        assert len(server.seen) <= 2
-        told.set()
-        assert len(running.stdout.readlines()) == 3 + 1
-    assert running.returncode == 0
 
 
 def test_a_server_that_is_tried_is_not_waited_for_as_for_an_answer() -> None:

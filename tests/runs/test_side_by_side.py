@@ -187,7 +187,7 @@ async def test_an_edit_after_the_answer_waits_again_and_says_why(tmp_path: Path)
         await run.decide("keep", "a")
         await run.decide("keep", "b")
     (run.folder / "b" / "b.md").write_text("better")
-    with pytest.raises(Paused, match=r"b\.md was changed again after the answer for stage b; say which counts"):
+    with pytest.raises(Paused, match=r"b\.md was changed again after the answer for stage b; answer with"):
         async with opened(tmp_path, provider) as run:
             await two(run, "t")
 

@@ -204,6 +204,7 @@ CASES = {
             == ([10, 100, 200], 4, True)
             and told["matches"][0]
             == {"keyword": "violated", "line_number": 10, "content": "line 9\nSlack VIOLATED -0.3\nline 11"}
+            and told["left_out"] == [{"keyword": "violated", "matches": 1, "lines": [300]}]
         ),
     ),
     "keyword by keyword": Case(

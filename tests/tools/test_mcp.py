@@ -23,7 +23,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, resumed, scripted
 from tests.llm.conformance.server import LocalServer
 from transom.agent import Agent
-from transom.errors import ApprovalNeeded, ToolError
+from transom.errors import Paused, ToolError
 from transom.llm import ToolCall, ToolResults, render
 from transom.tools import ToolLimits
 from transom.tools.mcp import McpServer, ToolTerms
@@ -258,10 +258,9 @@ async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> No
     async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval=["look"])) as server:
         provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
         async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
-            with pytest.raises(ApprovalNeeded) as paused:
+            with pytest.raises(Paused):
                 await agent.send("go")
-            asked: Any = paused.value.request
-            await agent.decide(asked.approve(by="ann"))
+            await agent.decide("approve", by="ann")
             assert (await resumed(agent)).text == "ok"
     assert "saw a in 3 lines" in render(provider.requests[1]).as_text()
 

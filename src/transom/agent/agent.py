@@ -6,31 +6,26 @@ import asyncio
 import copy
 import logging
 from collections.abc import Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget, Meter
 from transom.agent.delegate import SubAgent, equip
-from transom.agent.events import Event, OnEvent
 from transom.agent.messages import again, checked_text, keep_answer, say
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, Response, SubConversation
-from transom.agent.record import context_of, conversations
+from transom.agent.models import Event, OnEvent, Response
 from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_conversation import close_program_sub, open_program_sub
+from transom.agent.views import Conversation as ConversationView
+from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
 from transom.canonical import whole_text
-from transom.context import Mark
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
-from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
-from transom.runs import Approval, Named
+from transom.runs import Named
 from transom.runs.stage import MAIN
-from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
-from transom.runs.windows import recording_of
+from transom.runs.tool_calls import in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -157,32 +152,19 @@ class Agent:
             await keep_answer(session)
         return response
 
-    async def mark(self, mark: Mark) -> None:
-        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `ToolReturn`.
-
-        What was said once stays said, and saying the same again says nothing more.
-
-        Raises:
-            InputError: it is no mark.
-            RunError: nothing was said yet.
-        """
-        session = await self._open()
-        check_kind(mark, Mark, "mark", session.id)
-        said = session.state.messages[: session.next]
-        at = (said[-1].end or len(session.state.turns)) if said else 0
-        if not at:
-            raise RunError("nothing was said yet that could be marked", where=session.id, hint="send a message first")
-        if (at, mark) not in session.state.marks:
-            egress = {"egress": "local"} if egress_in_calls() != "any" else {}
-            await session.append("marked", {"at": at, "mark": mark.to_json(), **egress})
-
-    async def decide(self, approval: Approval) -> None:
+    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
+        Args:
+            answer: `approve` or `refuse`; `keep` or `redo` for a call that was begun.
+            question: which, where several wait: the fingerprint in `Paused.question`.
+            reason: the model reads it where a call is refused.
+            by: who answers.
+
         Raises:
-            InputError: nothing like it was asked in this conversation, or it has another answer already.
+            InputError: nothing like it waits in this run.
         """
-        await (await self._open()).stage.host.take(approval)
+        await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 
@@ -307,31 +289,9 @@ class Agent:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        return context_of(self._session, self.conversation(), self._place.chain.name)
-
-    def record(self, path: Path | str, *, local: bool = False) -> None:
-        """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
-
-        Args:
-            path: of the file; an older recording there is replaced.
-            local: whether what is marked local may stand in it.
-
-        Raises:
-            RunError: nothing was said yet.
-            InputError: see `recording_of` and `Recording.write`.
-        """
-        session = self._session
-        if session is None or not session.state.messages:
-            raise RunError("nothing was said yet that could be recorded", hint="send a message first")
-        host, key = session.stage.host, session.key
-
-        def mine(data: Any) -> bool:
-            here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
-            return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
-
-        redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
-        found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
-        found.write(Path(path))
+        if self._session is None:
+            return ConversationContext(provider=self._place.chain.name)
+        return context_of(self._session, self.history())
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 

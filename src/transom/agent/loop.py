@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 
-from transom.agent.events import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
+from transom.agent.models import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.agent.results import keep, offer_reading
 from transom.agent.session import Session
 from transom.canonical import Json
@@ -24,6 +24,7 @@ from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
 from transom.llm.egress import unquote
 from transom.llm.structured import complaints, repair_text
+from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
 from transom.runs.tool_calls import Begun, Scope
@@ -287,7 +288,7 @@ async def _answered(
     """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
 
     Raises:
-        ApprovalNeeded: a person has to be asked first.
+        Paused: a person has to be asked first.
     """
     call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
@@ -299,9 +300,9 @@ async def _answered(
     if not tool.needs_approval:
         return None
     said = await session.stage.tools.approval(session.place(number), call)
-    if said.decision == "approve":
+    if said.text == "approve":
         return None
-    why = f"{said.by} refused this call" + (f": {said.reason}" if said.reason else "")
+    why = f"{said.by or A_PERSON} refused this call" + (f": {said.reason}" if said.reason else "")
     return refused(call, ToolRefused(why, hint="do not make it again; go on without it"))
 
 

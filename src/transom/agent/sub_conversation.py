@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from transom.agent.events import Completed, Opened
 from transom.agent.messages import again, say
 from transom.agent.session import Session
 from transom.agent.setup import SUB, seated
@@ -87,7 +86,6 @@ async def open_link(sub: Session, purpose: str, egress: Egress = "any") -> None:
         event: dict[str, Json] = {"parent": parent.id, "purpose": purpose}
         await sub.append("conversation_opened", event if egress == "any" else {**event, "egress": "local"})
         _log.info("sub-conversation %s: opened by %s", sub.id, parent.id)
-        parent.pass_on(Opened(sub.id, parent.id, purpose))
 
 
 async def close_link(sub: Session, summary: Summary, egress: Egress) -> None:
@@ -96,7 +94,6 @@ async def close_link(sub: Session, summary: Summary, egress: Egress) -> None:
     told: dict[str, Json] = {"summary": summary.text, "how": how, "struck": [*summary.struck]}
     await sub.append("conversation_closed", told if egress == "any" else {**told, "egress": "local"})
     _log.info("sub-conversation %s: completed, %s of %d characters", sub.id, how, len(summary.text))
-    sub.hear(Completed, summary.text, how)
 
 
 def seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
@@ -127,7 +124,6 @@ async def open_program_sub(parent: Session, purpose: str, background: str, name:
     sub = sub_session(parent, known, sub_role(parent.role, parent.seat), always=always)
     with sub_span(sub, "open"):
         await open_link(sub, purpose, egress)
-    parent.check_listener()
     return sub
 
 
@@ -139,7 +135,6 @@ async def close_program_sub(parent: Session, sub: Session) -> Summary:
             summary = await _sum_up(sub)
             await close_link(sub, summary, seen_egress(sub, sub.given))
         await _tell_finding(parent, sub, summary)
-    sub.check_listener()
     return summary
 
 

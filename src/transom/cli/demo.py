@@ -93,7 +93,7 @@ async def _show(session: Session, verdict: Verdict) -> None:
     print_text("", style(f"The verdict on {verdict.item_id}, with the lines that decided", "bold"), "")
     print_text(*text_report(verdict).rstrip("\n").split("\n"))
     print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
-    await window.show_blocks(session, run_id, _PARSER_CALL)
+    await window.show_call(session, run_id, _PARSER_CALL)
     print_text("", style("What happened when", "bold"), "")
     await trace.show(session, run_id)
     where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
@@ -134,7 +134,7 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     run, passed = await _build(quiet, examples, "POWER-02")
     _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
     if session.format != "json":
-        await window.show_blocks(quiet, run, 1)
+        await window.show_call(quiet, run, 1)
     learned()
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
     _say(session, "", f"     It counts for {one.id}, standing {standings[-1]}.")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from transom.canonical import digest
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.roles import make_role
 from transom.checklist.rules import load_knowledge
 from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run

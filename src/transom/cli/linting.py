@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-from pydantic import ValidationError
 
 from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import CHECKER, file_of, split
@@ -28,7 +27,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, AnswerRow, BuildRecord, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, AnswerRow, FindingRow, LintResult
 from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
 from transom.checklist.run import approve as approved
 from transom.checklist.sheet import read_sheet
@@ -80,7 +79,7 @@ def approve(
     A later change of its atoms, YAML or ItemSpec voids the approval.
     """
     checker = open_checker(folder)
-    status = checker.build.get("status")
+    status = checker.build.status if checker.build else None
     if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
         raise InputError(
@@ -98,9 +97,8 @@ def approve(
 
 def _answers(checker: LoadedChecker) -> list[AnswerRow]:
     """The gates' questions with the answers of whoever wrote atom A; an open one says so."""
-    try:
-        record = BuildRecord.model_validate(dict(checker.build))
-    except ValidationError:
+    record = checker.build
+    if record is None:
         return []
     return [*record.answers, *(AnswerRow(question=row.message, answer="(nobody answered)") for row in record.questions)]
 

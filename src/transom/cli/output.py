@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -28,7 +29,6 @@ _BAD = ("fail", "failed", "error", "not_ready")
 _EVERY = 0.1  # seconds between two counts of what a model has written
 _CLEAR = "\r\x1b[K"
 _OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
-_NOTHING = re.compile(r"(?!)")
 _STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
 
 
@@ -44,11 +44,10 @@ def print_json(value: object) -> None:
 
 def print_text(*lines: str) -> None:
     """Lines for people on stdout; what would steer their terminal is shown as an escape."""
-    ours = _OURS if coloured() else _NOTHING
     with unread():
         for line in lines:
-            shown = "".join(part if ours.fullmatch(part) else printable(part) for part in ours.split(line))
-            sys.stdout.write(f"{shown}\n")
+            parts = _OURS.split(line) if coloured() else [line]  # every second part is a style of ours
+            sys.stdout.write("".join(part if n % 2 else printable(part) for n, part in enumerate(parts)) + "\n")
 
 
 def printable(text: str) -> str:
@@ -71,25 +70,15 @@ def abandon_stdout() -> None:
 
 
 def open_streams() -> None:
-    """Where stdout or stderr was closed before the start (`>&-`) what is written goes nowhere.
-
-    The descriptors are taken too: else the next file that is opened would be written to in their place. What a
-    terminal of another encoding cannot show is escaped.
-    """
-    for fd, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+    """What a terminal of another encoding cannot show is escaped; what was closed before the start goes nowhere."""
+    for fd, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(fd)
-        except OSError:
-            null = os.open(os.devnull, os.O_RDWR)
-            if null != fd:
-                os.dup2(null, fd)
-                os.close(null)
-        if getattr(sys, name) is None:
-            mode = "r" if fd == 0 else "w"
-            stream = open(fd, mode, encoding="utf-8", closefd=False)  # noqa: SIM115  open as long as the process
-            setattr(sys, name, stream)
+        except OSError:  # closed by `>&-`: the next file that is opened would be written to in its place
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free, so this one
+            setattr(sys, name, open(fd, "w" if fd else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
     for output in (sys.stdout, sys.stderr):
-        if hasattr(output, "reconfigure"):
+        if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")
 
 

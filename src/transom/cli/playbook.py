@@ -35,7 +35,7 @@ from transom.learning import (
     import_notes,
 )
 from transom.learning import reflection as by_model
-from transom.learning.exchange import export_json
+from transom.learning.exchange import export_json, save_playbook
 from transom.learning.session import SKILL
 from transom.runs import write_file
 
@@ -171,7 +171,7 @@ def export(
     """Write the insights as JSON; the same insights, the same bytes."""
     with looked_at(session, scope) as playbook:
         if file:
-            playbook.save(session.cwd / file)
+            save_playbook(playbook, session.cwd / file)
         else:
             print_text(*export_json(playbook).removesuffix("\n").split("\n"))
     return 0

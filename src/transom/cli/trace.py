@@ -14,7 +14,6 @@ from transom.cli.history import RunRow, all_runs, history, pick
 from transom.cli.output import age, counted, say, style, table
 from transom.cli.session import Session
 from transom.cli.tree import group
-from transom.errors import StoreError
 from transom.llm.prices import Prices
 from transom.runs import trace_id
 from transom.telemetry import failures, list_traces, read_trace, waterfall
@@ -33,14 +32,7 @@ async def list_all(session: Session) -> int:
     _tell(odd)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     cells = [
-        (
-            one.trace_id,
-            runs.get(one.trace_id, ""),
-            f"{one.started_at[:19]}Z".replace("T", " "),
-            one.spans,
-            one.errors,
-            one.open,
-        )
+        (one.trace_id, runs.get(one.trace_id, ""), one.started_at[:19], one.spans, one.errors, one.open)
         for one in traces
     ]
     lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) if cells else [_none(session)]
@@ -126,14 +118,8 @@ def _none(session: Session, since: str | None = None) -> str:
 
 
 async def _runs(session: Session) -> list[RunRow]:
-    """All runs, the newest first; none where the database cannot be read: traces are files of their own."""
-    try:
-        async with history(session) as store:
-            return all_runs(store) if store else []
-    except StoreError as error:
-        say(f"transom: {error}")
-        say("transom: so that no trace is told by its run here")
-        return []
+    async with history(session) as store:
+        return all_runs(store) if store else []
 
 
 async def _find(session: Session, text: str) -> Path:

@@ -124,6 +124,5 @@ def _step(value: Json, key: str, pointer: str) -> Json:
         return value[key]
     if isinstance(value, list) and key.isdigit() and int(key) < len(value):
         return value[int(key)]
-    raise ToolRefused(
-        f"{pointer} leads nowhere at {key!r}", hint=f"before it there is {next(json_entries(value))[:240]}"
-    )
+    held = next(json_entries(value)).partition(": ")[2]
+    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {held[:240]}")

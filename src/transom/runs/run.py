@@ -323,17 +323,12 @@ class Run(Host):
         """
         refuse_in_tool_call(self, name, "ask a person in its own run")
         question = Question(name, prompt, tuple(options))
-        if answer := self.answer_to(question):
+        if answer := self.answer(name, question.fingerprint):
             return answer
         waiting = [one["fingerprint"] for one in self.state.waiting.values() if one["stage"] == name]
         if any(one != question.fingerprint for one in waiting):  # another wording, which nobody needs to answer now
             await self.append("settled", {"stage": name})
         raise await self.pause("", prompt, question.to_choice())
-
-    def answer_to(self, question: Question) -> PersonAnswer | None:
-        """What a person answered; None where nobody has answered yet."""
-        decided = self.state.decisions.get((question.name, question.fingerprint, ""))
-        return PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None
 
     async def _pause_for_choice(self, step: Step[Any], plan: Plan) -> Paused:
         """Inputs and file of a stage both changed, and a person says which counts; an answer may be void by now."""

@@ -10,10 +10,10 @@ from typing import TypeVar
 from transom.agent import call
 from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.overview import FileOverview
+from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
-from transom.checklist.roles import make_role
+from transom.checklist.spec.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import Trust
@@ -121,17 +121,19 @@ class Writers:
 
         async def step(stage: Stage, *values: object) -> T:
             blocks = [block for one, value in zip(given, values, strict=True) for block in one.blocks(value)]
-            tools = self.tools_for(state.inputs) if role.tools else None
+            tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
         return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
 
-    def tools_for(self, inputs: BuildInputs) -> Toolbox:
-        """A new session of looking at files, for one attempt of a role."""
+    def tools_for(self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None) -> Toolbox:
+        """A new session of looking at files, for one attempt of a role; what its window lists can be read."""
+        listed = [*inputs.files, *(there(overview.value.listed(), inputs.roots) if overview else ())]
         places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
-        tools, redact = FileSession(places, self.settings.tools).tools(), Redactor(secrets=self.run.chain.secrets)
+        tools = FileSession(places, self.settings.tools, listed).tools()
+        redact = Redactor(secrets=self.run.chain.secrets)
         return Toolbox(tools, max_turns=self.settings.max_turns, redact=redact)
 
 

@@ -11,7 +11,6 @@ from transom.agent import call
 from transom.canonical import digest
 from transom.checklist.complexity import BEYOND, complexity_of
 from transom.checklist.item import Item
-from transom.checklist.roles import make_role
 from transom.checklist.spec.configuration import input_details, simplified
 from transom.checklist.spec.document import (
     parse_analysis,
@@ -28,6 +27,7 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.similar import recall_similar, similar_blocks
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
