@@ -45,13 +45,7 @@ READ_SLICE = ToolSpec(
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`.
-
-    Args:
-        text: of the source that was asked for.
-        arguments: of the call, as its schema has them.
-        most: tokens that the answer may take.
-        tokens: how tokens are estimated.
+    """The answer of the tool `read_slice`, in at most so many tokens.
 
     Raises:
         ToolRefused: there is nothing of that kind in the text, or more than one kind was asked for.

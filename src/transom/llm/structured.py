@@ -140,11 +140,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
 
 
 def answer_read(text: str, output: Output) -> Any:
-    """An answer as data.
-
-    Args:
-        text: that follows its schema.
-        output: that schema, or the model class that has it.
+    """An answer as data, by its schema or as the model class that has it.
 
     Raises:
         ReplyError: it is none for that class, or no JSON.

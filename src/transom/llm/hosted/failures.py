@@ -36,13 +36,7 @@ _HOPELESS_5XX = {501, 505}
 
 
 def from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
-    """The error that a status means.
-
-    Args:
-        status: of the response; 300 and more.
-        body: of the response, parsed where it is JSON, else its text.
-        headers: with lower-case names, or a mapping that does not care.
-    """
+    """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its text."""
     kind, said = _read(body)
     what = f"status {status}: {said or 'no word of why'}"
     wait = retry_after(headers)

@@ -67,8 +67,7 @@ def overflow(kind: str, said: str, error: Mapping[str, Json]) -> Sizes | None:
     """The sizes of a request that was refused for its length; None where it was refused for something else.
 
     Args:
-        kind: of the error, as the vendor calls it.
-        said: what is said of it, in one line.
+        kind, said: of the error as the vendor calls it, and what is said of it, in one line.
         error: the body of it.
     """
     if kind not in _CODES and (not _WORDS.search(said) or _OTHERWISE.search(said, 0, _FIRST_WORDS)):
