@@ -20,10 +20,9 @@ from transom.context import Assembled, go_on
 from transom.context.oversized import level
 from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
 from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
-from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
 from transom.llm.egress import unquote
-from transom.llm.structured import complaints, repair_text
+from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
