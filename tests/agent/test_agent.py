@@ -513,9 +513,9 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
 def test_the_door_has_sub_conversations_an_end_and_no_place_in_a_loop() -> None:
     provider = ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": ["7", "seven"]})
     with SyncAgent(Agent(SEAT, provider=provider)) as on:
-        with on.open_sub("look") as sub:
-            assert sub.send("go").text == "7"
-            assert on.close_sub(sub).text.startswith("seven")
+        sub = on.wait(on.agent.open_sub("look"))
+        assert on.wait(sub.send("go")).text == "7"
+        assert on.wait(on.agent.close_sub(sub)).text.startswith("seven")
         assert on.send("and?").text == "so"
     on.close()
     with pytest.raises(RunError, match="it is closed"):

@@ -82,7 +82,7 @@ class Agent:
         self._begin(on_event)
         if stage := self._place.stage:
             refuse_in_tool_call(stage.host, stage.place)
-            self._name = stage.claim(at.name if isinstance(at, Named) else MAIN, given=isinstance(at, Named))
+            self._name = stage.claim(at.name if isinstance(at, Named) else MAIN)
 
     def _begin(self, on_event: OnEvent | None, session: Session | None = None, parent: Agent | None = None) -> None:
         self._name = MAIN if session is None else session.id

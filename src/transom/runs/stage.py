@@ -70,14 +70,11 @@ class Stage:
             raise InputError(f"a conversation cannot be named {name!r}", where=self.place, hint=hint)
         return Named(self, name)
 
-    def claim(self, name: str, *, given: bool) -> str:
+    def claim(self, name: str) -> str:
         """Give a conversation its name; RunError where another one has it."""
         if name in self._claimed:
-            if given:
-                what = f"a conversation {name!r} is open already"
-                raise RunError(what, where=self.place, hint="use the agent that has it, or give this one another name")
             whose, where = ("the run", "run") if self.kept else (f"stage {self.name}", "stage")
-            what = f"the second conversation of {whose} needs a name"
+            what = f"the second conversation of {whose} needs a name, and {name} is taken"
             raise RunError(what, where=self.place, hint=f'say Agent(role, at={where}.named("..."))')
         self._claimed.add(name)
         return name
@@ -88,11 +85,11 @@ class Stage:
         for name in [name for name in known if name not in self._claimed]:
             messages = self.state(name).messages
             if messages and messages[0].data["fingerprint"] == fingerprint:
-                return self.claim(name, given=True)
+                return self.claim(name)
         number = 1
         while (name := MAIN if number == 1 else f"{MAIN}#{number}") in {*self._claimed, *known}:
             number += 1
-        return self.claim(name, given=True)
+        return self.claim(name)
 
     def is_claimed(self, conversation: str) -> bool:
         """Whether this attempt opened it, or the conversation that it is within."""
