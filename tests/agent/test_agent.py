@@ -211,7 +211,7 @@ async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
         Agent(named, provider=scripted())
     async with Agent(named, provider=scripted(asks(look("a")), "ok"), tools=[tool()]) as agent:
         assert (await agent.send("go")).text == "ok"
-    with pytest.raises(InputError, match=r"there is no strategy 'bogus'; choose truncate, sub_conversation, memory"):
+    with pytest.raises(InputError, match=r"its strategy is 'bogus'; say 'truncate' or 'sub_conversation' or 'memory'"):
         replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 
 

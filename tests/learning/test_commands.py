@@ -46,7 +46,8 @@ def test_looking_makes_no_workspace(here: Path, terminal: Terminal) -> None:
     assert terminal.run("playbook", "review") == "nothing to ask\n"
     assert terminal.json("playbook", "stats")["total_items"] == 0
     assert terminal.json("playbook", "export")["items"] == {}
-    assert "no insight 'str-00001'; see: transom playbook list" in terminal.run("playbook", "show", "str-00001", code=2)
+    said = terminal.run("playbook", "show", "str-00001", code=2)
+    assert "unknown insight 'str-00001'; see: transom playbook list" in said
     assert list(here.iterdir()) == []
 
 
@@ -61,7 +62,6 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     listed = terminal.run("playbook", "list").splitlines()
     assert [line.split()[0] for line in listed] == ["ID", "str-00002", "mis-00001"]
     assert [one["id"] for one in terminal.json("playbook", "list", "--category", "mis")["items"]] == ["mis-00001"]
-    assert terminal.run("playbook", "list", "--tag", "none such") == "no insights\n"
     assert [one["id"] for one in terminal.json("playbook", "search", "netlists")["items"]] == ["mis-00001"]
     shown = terminal.run("playbook", "context", "a netlist", "--task", "debug_error")
     assert shown.splitlines()[1] == "[str-00002] helpful=1 harmful=0 :: Use shells below 2 mm"
