@@ -167,8 +167,11 @@ class Session:
     @property
     def correction(self) -> TokenCorrection:
         """How tokens are estimated as the model counts that is asked next; it changes with replies alone."""
-        derived, known = self.derived, self._correction
-        replies = derived.state.replies
+        return self.corrected(self.derived)
+
+    def corrected(self, derived: Derived) -> TokenCorrection:
+        """The same, by what follows from the conversation."""
+        known, replies = self._correction, derived.state.replies
         if known is None or known[0] is not derived or known[1] != replies:
             found = derived.correction(self.stage.next_model(self._role.name))
             self._correction = known = derived, replies, found

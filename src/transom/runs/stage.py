@@ -107,7 +107,8 @@ class Stage:
 
     def state(self, conversation: str) -> Conversation:
         """A conversation as its events have it; it is another object after a failed write."""
-        return self.host.state.conversation(self.key(conversation))
+        key: Any = self.name, self.epoch, conversation  # asked for each turn, and nearly always known
+        return self.host.state.conversations.get(key) or self.host.state.conversation(ConversationKey(*key))
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
