@@ -8,10 +8,9 @@ import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
-from transom.agent.budget import Budget, Meter
 from transom.agent.messages import again, checked_text, keep_answer, say
-from transom.agent.models import OnEvent, Response
-from transom.agent.session import Session
+from transom.agent.models import Budget, OnEvent, Response
+from transom.agent.session import Meter, Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
