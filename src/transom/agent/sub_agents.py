@@ -144,11 +144,7 @@ async def _in_brief(session: Session, number: int, call: ToolCall, outcome: Tool
 
 
 async def _looked_into(
-    session: Session,
-    id: str,  # noqa: A002  the conversation's
-    purpose: str,
-    sources: Mapping[str, ToolResult],
-    room: int,
+    session: Session, name: str, purpose: str, sources: Mapping[str, ToolResult], room: int
 ) -> tuple[str, Egress]:
     """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is."""
     whole, tokens = _joined(sources), session.correction
@@ -156,9 +152,9 @@ async def _looked_into(
     asked = [turn.text for turn in session.state.turns if isinstance(turn, UserMessage)]
     background = f"The parent agent was asked: {asked[-1]}" if asked else ""
     blocks = (*_purpose_blocks(purpose, background, session.state.egress), *shown)
-    sub = _sub_session(session, id, sub_role(session.role, session.seat, [block.name for block in blocks], room))
+    sub = _sub_session(session, name, sub_role(session.role, session.seat, [block.name for block in blocks], room))
     pairs = zip(sources.items(), shown, strict=True)
-    sub.readable = {name: source for (name, source), block in pairs if block.text != source.content}
+    sub.readable = {known: source for (known, source), block in pairs if block.text != source.content}
     if sub.readable or READ_SLICE in session.toolbox.specs:
         offer_reading(sub)
 
@@ -308,11 +304,7 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
 
 
 def _sub_session(
-    parent: Session,
-    id: str,  # noqa: A002  the name of the field
-    role: Role,
-    tools: Toolbox | None = None,
-    always: tuple[Block, ...] = (),
+    parent: Session, name: str, role: Role, tools: Toolbox | None = None, always: tuple[Block, ...] = ()
 ) -> Session:
     """A sub-conversation as it is in the journal; a new one where there is none.
 
@@ -320,7 +312,7 @@ def _sub_session(
     """
     own = [tool for tool in parent.toolbox.tools if tool.name not in OWN and not tool.of_run]
     box = parent.toolbox.within(own) if tools is None else tools
-    sub = Session(parent.stage, id, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
+    sub = Session(parent.stage, name, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
     sub.in_brief = parent.in_brief
     return sub
 

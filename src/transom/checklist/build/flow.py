@@ -110,8 +110,8 @@ def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Pat
 
 def repair_budget(run: Run, max_iterations: int) -> RepairBudget:
     """How many repairs a run may make: the setting's, and more from where a person said to go on."""
-    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.state.helps)
-    words = tuple((help_.after, help_.guidance) for help_ in run.state.helps)
+    more = (help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1) for help_ in run.state.helps)
+    words = tuple((help_["after"], help_["answer"]) for help_ in run.state.helps)
     return RepairBudget(max([max_iterations, *more]), words)
 
 
