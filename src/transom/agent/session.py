@@ -144,14 +144,9 @@ class Session:
 
     Attributes:
         stage: in whose journal its events are.
-        id: its name there.
-        toolbox: what it may call.
-        meter: what it and its sub-conversations may use.
         seat: how sub-conversations are asked.
         tell: is told what happens; None where nobody listens.
         always: blocks that every message is answered from.
-        sources: what each message is looked up in.
-        parent: the conversation that opened it, if one did.
         deadline: when the message that is under way has to be over.
         next: which message the program says next.
         readable: what it can read in parts beside its own results, by name.

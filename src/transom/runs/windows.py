@@ -110,12 +110,7 @@ def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def recording_of(
-    store: Store,
-    records: Sequence[Record],
-    *,
-    policy: EgressPolicy,
-    redact: Redactor,
-    local: bool = False,
+    store: Store, records: Sequence[Record], *, policy: EgressPolicy, redact: Redactor, local: bool = False
 ) -> Recording:
     """What models were asked in a run, and what they answered.
 
