@@ -153,14 +153,7 @@ class Agent:
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
-        Args:
-            answer: `approve` or `refuse`; `keep` or `redo` for a call that was begun.
-            question: which, where several wait: the fingerprint in `Paused.question`.
-            reason: the model reads it where a call is refused.
-            by: who answers.
-
-        Raises:
-            InputError: nothing like it waits in this run.
+        Where several wait, `question` is the fingerprint in `Paused.question`; see `Run.decide`.
         """
         await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 

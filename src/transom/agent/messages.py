@@ -40,9 +40,7 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
     """Say something; what stands in the journal is answered from it, and nobody is asked.
 
     Args:
-        session: where.
         text: what is said; None for a call that has blocks alone.
-        blocks: what it comes with.
         id: of the message; one that stands in the journal is answered from it wherever it is.
 
     Raises:

@@ -192,8 +192,6 @@ async def _answered_by(
     """Have a sub-conversation that a call opened answer, and close it; one that was left in the middle is gone on with.
 
     Args:
-        sub: where.
-        purpose: what it is to find out.
         text: what it is asked; None for blocks alone.
         sum_up: its answer ("" where it failed), and what it was given and what came back to it -> what its parent is
             told; None where nothing can stand in for an answer.

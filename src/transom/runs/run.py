@@ -83,9 +83,6 @@ class Run(Host):
             kind: what sort of run, e.g. `check`.
             inputs: what identifies it; the same kind and inputs are the same run, whatever its name.
             name: the folder's name for people: the item's id.
-            workspace: where it lives.
-            store: the workspace's database.
-            chain: who answers its roles.
             entry: what `transom resume` must know to start it again; the last one given counts.
 
         Raises:

@@ -129,8 +129,6 @@ class Stage:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Args:
-            request: what is asked.
-            role: who asks.
             conversation: whose last message is answered.
             judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
             on_delta: hears the reply as it comes.

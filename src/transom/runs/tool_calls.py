@@ -133,7 +133,6 @@ class ToolJournal:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            at: the call.
             tool: what is called; what is not to be simply repeated is journaled before it begins, too.
             call: what is asked for, which a person is shown.
             act: does it and returns its outcome; told where it must not be done again, and why.

@@ -115,8 +115,6 @@ def recording_of(
     """What models were asked in a run, and what they answered.
 
     Args:
-        store: has the windows of the calls.
-        records: of the run, oldest first.
         policy: what is local beside what its maker marked so.
         redact: takes keys out of the requests' texts.
         local: whether text that is marked local may get into the recording.
