@@ -71,7 +71,7 @@ async def batch(
     named: list[Json] = [place(Path(text)) for text in texts]
     async with (
         session.open_store() as store,
-        session.open_run("check-batch", {"targets": named}, name="batch", store=store, entry=session.entry) as run,
+        session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)

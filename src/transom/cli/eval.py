@@ -116,7 +116,7 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
     by = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
     name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
-    async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=session.entry) as run:
+    async with session.open_run("eval", inputs, name=name, store=store, chain=asked) as run:
         made = await run_suite(run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge))
         if known:
             made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})

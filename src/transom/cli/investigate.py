@@ -50,9 +50,7 @@ class InvestigateOptions:
     ] = None
     target: Annotated[str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")] = None
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
-    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed that need not hold.")] = (
-        None
-    )
+    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed away.")] = None
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Recall and keep no assessments.")] = False
     reports: Annotated[
@@ -110,8 +108,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
-    result = await investigated(run, inquiry)
-    waits = None
+    result, waits = await investigated(run, inquiry), None
     try:
         result = await judged(run, result)
         if inquiry.playbook:
@@ -141,7 +138,7 @@ async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOpt
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
         chain = chain_of(session, store)
-        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=session.entry) as run:
+        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain) as run:
             yield run
 
 

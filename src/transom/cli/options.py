@@ -38,6 +38,7 @@ from transom.tools.files import ViewLimits
 check_app = group("check")
 
 WHERE = ("variables", "root", "out")
+BUILDING = ("allow_needs_review", "resume", "checkpoint", "reset_iterations")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -215,7 +215,7 @@ async def reflect(session: Session, run: RunArgument) -> int:
         inputs = {"run": row.id, "outcomes": digest([[one.success, *one.solver_errors] for one in outcomes])}
         with opened(session, Scope(domain=domain)) as playbook:
             reflector = Reflector(playbook)
-            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=session.entry) as made:
+            async with session.open_run("reflect", inputs, name="reflect", store=store) as made:
                 proposed = await by_model.reflect(made, reflector, outcomes)
                 await made.finish("done")
             added = reflector.commit_insights(_SURE)

@@ -222,11 +222,10 @@ class Session:
         name: str,
         store: SqliteStore,
         chain: Chain | None = None,
-        entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
         chain = chain or self.chain(store)
-        spending = self.spending(chain)
+        spending, entry = self.spending(chain), self.entry or None
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         logging.getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress

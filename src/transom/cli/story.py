@@ -15,7 +15,7 @@ import typer
 from transom.cli.command import Among, command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import style_status, table
+from transom.cli.output import plain, style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.config.model import StoriesSettings, WorkerKind, Workers
@@ -48,10 +48,7 @@ class StoryOptions:
 
 
 @command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)
-async def run(
-    session: Session,
-    options: StoryOptions,
-) -> int:
+async def run(session: Session, options: StoryOptions) -> int:
     """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
@@ -121,9 +118,7 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     name = f"{project.name}-{options.epic}".replace(os.sep, "-")
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
-        async with session.open_run(
-            "story", inputs, name=name, store=store, chain=chain, entry=session.entry
-        ) as opened:
+        async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             places.root = opened.folder / "worktrees"
             with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
@@ -142,17 +137,14 @@ def lines_of(result: EpicResult) -> list[str]:
 def _lines(story: StoryResult) -> list[str]:
     lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
     lines += [f"  {story.reason}"] if story.reason else []
-    for seat, window in story.windows.items():
-        blocks = ", ".join(f"{name} {size}" for name, size in window.items())
-        lines.append(f"  would call {seat}, which sees (characters): {blocks}")
+    lines += [
+        f"  would call {seat}, which sees (characters): {plain(window)}" for seat, window in story.windows.items()
+    ]
     for row in story.stages:
-        findings = row.evidence.get("findings") or []
-        said = row.decision or ("; ".join(findings) if findings else "")
-        lines.append(f"  {row.stage} {row.attempt}: {said or row.summary}"[:200])
-    if story.tests:
-        lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
-    lines += [f"  kept: {branch}" for branch in story.parked]
-    return lines
+        said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
+        lines.append(f"  {row.stage} {row.attempt}: {said}"[:200])
+    lines += [f"  tests: {plain(story.tests)}"] if story.tests else []
+    return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
 async def demo(session: Session, examples: Path) -> EpicResult:

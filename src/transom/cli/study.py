@@ -59,9 +59,7 @@ async def _solved(session: Session, study: Study, trials: int | None = None) -> 
         with _opened(session, study) as runner:
             session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
             try:
-                async with session.open_run(
-                    "study", inputs, name=study.study, store=store, entry=session.entry
-                ) as run_:
+                async with session.open_run("study", inputs, name=study.study, store=store) as run_:
                     result = await run_study(run_, runner, trials, advise=advise)
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:

@@ -191,7 +191,8 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
             raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
         told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": text, "stage": None}
         nobody = Chain((RulesProvider({}, {}, {}),))
-        async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
+        apart = replace(session, entry={})  # the run stays that of the command that began it
+        async with apart.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
             if helps:
                 taken = [take_edit(run, file).name for file in given.edit] + ["your words"] * bool(words)
                 if words or given.reset_iterations:

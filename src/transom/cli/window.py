@@ -11,7 +11,7 @@ import typer
 
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunView, found_run
-from transom.cli.output import print_text, style, table, unread
+from transom.cli.output import plain, print_text, style, table, unread
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.context import TokenCorrection
@@ -40,7 +40,7 @@ class Call:
         reply: its journal record.
         document: its request as JSON: blocks, turns, what was dropped.
         request: its request as it was made.
-        rendered: the bytes that were sent.
+        text: what was sent.
         correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
         seen: what the cache monitor says of it, beside the calls before it.
     """
@@ -49,13 +49,9 @@ class Call:
     reply: dict[str, Any]
     document: dict[str, Any]
     request: Request
-    rendered: bytes
+    text: str
     correction: TokenCorrection
     seen: Seen
-
-    @property
-    def text(self) -> str:
-        return self.rendered.decode("utf-8", "surrogatepass")
 
     def tokens(self, piece: Piece) -> int:
         """The estimate of a part of the window."""
@@ -101,7 +97,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
     calls: list[Call] = []
     for reply, document in zip(found.replies, requests_of(store, found.records), strict=True):
         request, sent = request_from_json(document), reply["window"].get("rendered")
-        rendered = store.get_blob(sent) if sent else render(request).as_text().encode("utf-8", "surrogatepass")
+        text = store.get_blob(sent).decode("utf-8", "surrogatepass") if sent else render(request).as_text()
         answer, key = reply["reply"], key_of(reply)
         by, usage = answer["by"], Usage(**answer["usage"])
         correction = learned.get((key, by), TokenCorrection())
@@ -110,7 +106,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
         seen = monitor.watch(request, usage, conversation=key.conversation)
         if size := reply.get("size"):
             learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
-        calls.append(Call(len(calls) + 1, reply, document, request, rendered, correction, seen))
+        calls.append(Call(len(calls) + 1, reply, document, request, text, correction, seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
     return calls, [
         f"cache of {by}: {line}"
@@ -177,32 +173,22 @@ async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Ca
 
 
 def _call_lines(call: Call) -> list[str]:
-    one, window = call.to_json(), call.request.window
-    usage, head = one["usage"], (f"call {call.number}", one["stage"], one["role"])
+    one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
     tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
-    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
-    tools = ", ".join(f"{tool.name} ({call.tokens(tool)} tokens)" for tool in call.request.tools)
-    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
-    used = ", ".join(f"{share['name']} {share['used']} of {share['limit']}" for share in one["shares"])
-    together = " of ".join(str(sum(share[name] for share in one["shares"])) for name in ("used", "limit"))
-    lines = [f"tools: {tools}"] if tools else []
-    lines += [f"turn {n}: {_turn(told)}, {size} tokens" for n, (told, size) in enumerate(turns, 1)]
-    lines += [f"left out: {out['name']} ({out['tokens']} tokens), {out['why']}" for out in one["dropped"]]
-    lines += [f"used: {used}; together {together} tokens"] if used else []
-    lines += _cache_lines(call)
     status = "" if one["status"] == "whole" else f", {one['status']}"
-    top = style(f"{'  '.join(head)}  answered by {one['by']}  {tokens}{status}", "bold")
-    return [top, *table(rows, indent="  "), *(f"  {line}" for line in lines)]
-
-
-def _cache_lines(call: Call) -> list[str]:
-    seen = call.seen
-    broke = f"; broken by {seen.first_difference.name} ({seen.first_difference.how})" if seen.first_difference else ""
-    if seen.below:
-        what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
-        return [f"cache: {what}{broke}"]
-    told = f"cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"
-    return [told] if seen.hit or broke else []
+    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}  {tokens}{status}"
+    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
+    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
+    told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
+    beside = {
+        "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools},
+        **told,
+        "left out": one["dropped"],
+        "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
+        "cache": {key: value for key, value in one["cache"].items() if key != "prefix"},
+    }
+    lines = [f"  {name}: {plain(value)}" for name, value in beside.items() if value]
+    return [style(head, "bold"), *table(rows, indent="  "), *lines]
 
 
 def _turn(turn: dict[str, Any]) -> str:
@@ -213,14 +199,12 @@ def _turn(turn: dict[str, Any]) -> str:
 
 def _print_whole(call: Call) -> int:
     """The header, the blocks, an empty line, and the bytes as they were sent; a terminal is shown what it can show."""
-    print_text(*_call_lines(call), "")
-    if sys.stdout.isatty():
-        print_text(*call.text.split("\n"))
-        return 0
-    with unread():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(call.rendered + b"\n")
-        sys.stdout.buffer.flush()
+    print_text(*_call_lines(call), "", *(call.text.split("\n") if sys.stdout.isatty() else ()))
+    if not sys.stdout.isatty():
+        with unread():
+            sys.stdout.flush()
+            sys.stdout.buffer.write(call.text.encode("utf-8", "surrogatepass") + b"\n")
+            sys.stdout.buffer.flush()
     return 0
 
 
