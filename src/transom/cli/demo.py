@@ -56,8 +56,8 @@ async def demo(
     session.tell("Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
     session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
-        title, about, show = _PARTS[name]
-        session.tell("", style(f"== {title}", "bold"), f"   {about}", "")
+        about, show = _PARTS[name]
+        session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
         try:
             documents[name] = await show(session, examples)
@@ -170,34 +170,14 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     return run.id, verdict.status
 
 
-_PARTS: dict[str, tuple[str, str, Callable[[Session, Path], Awaitable[Any]]]] = {
-    "checklist": (
-        "Checklist: from one line to a verdict on real logs",
-        "Each item is a line of a sign-off checklist. Transom writes a checker from it and runs that on the logs.",
-        _checklist,
-    ),
-    "investigator": (
-        "Investigator: is this feature ready for its next stage?",
-        "It reads all that a feature's folder holds. Criteria of a policy decide; each is held to its source.",
-        investigate.demo,
-    ),
-    "stories": (
-        "Stories: an epic with evidence instead of claims",
-        "Recorded replies play the agent. Git says what changed, a test run says what works; claims count nothing.",
-        story.demo,
-    ),
-    "studies": (
-        "Studies: an optimisation that learns from failed solves",
-        "The lightest bracket that holds its load. Designs that the solver cannot solve become rules.",
-        study.demo,
-    ),
-    "learning": (
-        "Learning: what one build got wrong, the next one knows",
-        "Recorded replies play a model's part in two builds.",
-        _learning,
-    ),
+_PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
+    "checklist": ("from a line of a sign-off checklist to a checker, and its verdict on real logs", _checklist),
+    "investigator": ("is a feature ready for its next stage? Each criterion is held to its source", investigate.demo),
+    "stories": ("git and test runs say what was done, claims count nothing; recorded replies play", story.demo),
+    "studies": ("the lightest bracket that holds its load; designs that cannot be solved become rules", study.demo),
+    "learning": ("what one build got wrong, the next one knows; recorded replies play a model", _learning),
 }
-"""By the name that a person types: its heading, what is to be seen, and what runs it and returns its document."""
+"""By the name that a person types: what is to be seen, and what runs it and returns its document."""
 
 
 def _apart(session: Session) -> Session:

@@ -57,9 +57,7 @@ _EXTRAS = {
 @command(root, "doctor", example="transom doctor --format json", asks=True)
 def doctor(
     session: Session,
-    provider: Annotated[
-        str | None, typer.Option("--provider", metavar="P", help="Only this one; KIND:NAME asks its server.")
-    ] = None,
+    provider: Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")] = None,
 ) -> int:
     """Say what is installed, and what works on this machine.
 

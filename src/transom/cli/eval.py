@@ -70,9 +70,7 @@ class EvalOptions:
     judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
     baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None
     save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None
-    reports: Annotated[
-        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
-    ] = ()
+    reports: Annotated[tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
 
 

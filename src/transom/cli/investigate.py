@@ -64,9 +64,7 @@ async def investigate(
     session: Session,
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
     options: InvestigateOptions,
-    go_on: Annotated[
-        str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
-    ] = None,
+    go_on: Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")] = None,
 ) -> int:
     """Judge whether a feature is ready for its next stage.
 

@@ -249,9 +249,7 @@ def lint_domains(
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
 def trial(
     session: Session,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Domains; all without one.")
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")] = None,
 ) -> int:
     """Try the examples in a domain's file, which are its tests."""
     knowledge = _knowledge(session, [Path(one) for one in names or () if one.endswith((".yaml", ".yml"))])

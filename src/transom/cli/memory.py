@@ -79,9 +79,7 @@ async def neighbours(
     hops: Annotated[int, typer.Option(min=1, metavar="N", help="Steps at most.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="As many steps as it takes.")] = False,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
-    direction: Annotated[
-        Literal["out", "in", "both"], typer.Option(help="Along them, against them, or both.")
-    ] = "both",
+    direction: Annotated[Literal["out", "in", "both"], typer.Option(help="Along them, against, or both.")] = "both",
 ) -> int:
     """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
     async with opened(session, making=False) as memory:

@@ -76,18 +76,14 @@ class Options:
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")] = False
     checkpoint: Annotated[str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")] = None
     reset_iterations: MoreRepairs = False
-    approved_only: Annotated[
-        bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
-    ] = False
+    approved_only: Annotated[bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
     reports: _Reports = ()
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier --report json:FILE: only what is new fails.")
     ] = None
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
-    unsafe: Annotated[
-        bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")
-    ] = False
+    unsafe: Annotated[bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")] = False
 
     @property
     def day(self) -> str:
@@ -102,9 +98,7 @@ class NamedLines:
     good: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")] = ()
     bad: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
     beside: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A line beside the point.")] = ()
-    end: Annotated[
-        tuple[str, ...], typer.Option(metavar="FILE:LINE", help="The last line of a whole log; `none`: none shows it.")
-    ] = ()
+    end: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A whole log's last line, or `none`.")] = ()
 
 
 def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:

@@ -137,12 +137,8 @@ class Cleaning:
             help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
         ),
     ] = None
-    keep_successful: Annotated[
-        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
-    ] = False
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
-    ] = False
+    keep_successful: Annotated[bool, typer.Option("--keep-successful", help="Keep what came to its end.")] = False
+    archive: Annotated[bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
 
 

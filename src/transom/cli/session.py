@@ -40,16 +40,10 @@ class Options:
     """The options of every command; `model`, `base_url` and `max_cost` stand where a model may be asked."""
 
     format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text"
-    model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
-    ] = None
+    model: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")] = None
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
-    ] = None
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
-    ] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")] = None
+    workspace: Annotated[Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)

@@ -42,9 +42,7 @@ class StoryOptions:
     epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")] = False
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe-no-sandbox", help="Run the project's tests with your own rights.")
-    ] = False
+    unsafe: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run its tests with your own rights.")] = False
 
 
 @command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)

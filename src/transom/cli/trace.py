@@ -58,9 +58,7 @@ async def show(
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
 async def stats(
     session: Session,
-    since: Annotated[
-        str | None, typer.Option(metavar="AGE", help="Only what began less than this ago: 30m, 12h, 7d, 2w.")
-    ] = None,
+    since: Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")] = None,
     by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
 ) -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""

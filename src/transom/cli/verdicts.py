@@ -32,9 +32,7 @@ from transom.store import SqliteStore
 WORDS = "verdict_words"
 """Where a workspace keeps what people said of verdicts, by run and verdict."""
 
-ItemId = Annotated[
-    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
-]
+ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 

@@ -87,9 +87,7 @@ class OpenQuestion:
 @command(root, "waiting", example="transom waiting -o answers.yaml")
 async def waiting(
     session: Session,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet to answer them in, too.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")] = None,
 ) -> int:
     """List what waits for a person in all runs, and how to answer.
 
@@ -120,32 +118,21 @@ class Answer:
             " WORDS: what a question asks, or what a build that gave up should do.",
         ),
     ] = None
-    question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which one, where several wait; see `waiting`.")
-    ] = None
+    question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
     by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; a model is told it where you refuse its tool call.")
-    ] = ""
-    edit: Annotated[
-        tuple[Path, ...],
-        typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
-    ] = ()
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")] = ""
+    edit: Annotated[tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")] = ()
     reset_iterations: MoreRepairs = False
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
 async def answer(
     session: Session,
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="A run's id or name; default: all that wait.")
-    ] = None,
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")] = None,
     *,
     given: Answer,
-    sheet: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="A sheet of `waiting -o FILE`, filled in.")
-    ] = None,
+    sheet: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")] = None,
 ) -> int:
     """Answer what waits for a person.
 

@@ -121,10 +121,7 @@ async def show_window(
     session: Session,
     run: RunArgument,
     call: Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")] = None,
-    diff: Annotated[
-        str | None,
-        typer.Option(metavar="M|RUN", help="What changed since call M, or since that run asked the same role."),
-    ] = None,
+    diff: Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")] = None,
 ) -> int:
     """Show what each model call of a run saw, what was left out and why."""
     calls, savings, run_id = await _calls(session, run)
