@@ -72,13 +72,12 @@ LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
 _VAR = "--var CHECKLIST_ROOT=examples/checks/data"
+ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
 async def spec(
-    session: Session,
-    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
-    options: Annotated[Options, Among("out", "debug", "strict")],
+    session: Session, item: ItemArgument, options: Annotated[Options, Among("out", "debug", "strict")]
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 

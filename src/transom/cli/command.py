@@ -15,6 +15,7 @@ from transom.cli.session import Options, Session
 from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
+By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
 MoreRepairs = Annotated[bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")]
 
 

@@ -35,16 +35,14 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
+Products = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
+]
 
 
 @command(root, "demo", example="transom demo")
-async def demo(
-    session: Session,
-    products: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
-    ] = None,
-) -> int:
+async def demo(session: Session, products: Products = None) -> int:
     """Show every product on the shipped examples, without a model."""
     for name in products or ():
         if name not in _PARTS:

@@ -52,13 +52,11 @@ _EXTRAS = {
     "langgraph": ("langgraph",),
 }
 """Optional dependencies and the modules that each brings."""
+Provider = Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")]
 
 
 @command(root, "doctor", example="transom doctor --format json", asks=True)
-def doctor(
-    session: Session,
-    provider: Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")] = None,
-) -> int:
+def doctor(session: Session, provider: Provider = None) -> int:
     """Say what is installed, and what works on this machine.
 
     That is the sandbox's level, providers and tools that answer, extras, and the settings.

@@ -58,6 +58,10 @@ from transom.runs import Run, write_file
 from transom.store import SqliteStore
 
 eval_app = group("eval")
+SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")]
+Before = Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")]
+After = Annotated[str, typer.Argument(metavar="B", help="What is: the same.")]
+SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,7 @@ class EvalOptions:
 
 
 @command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
-async def run(
-    session: Session,
-    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")],
-    options: EvalOptions,
-) -> int:
+async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
     """Run a suite's scenarios, score them, compare with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
@@ -124,11 +124,7 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
-async def compare_(
-    session: Session,
-    before: Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")],
-    after: Annotated[str, typer.Argument(metavar="B", help="What is: the same.")],
-) -> int:
+async def compare_(session: Session, before: Before, after: After) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.open_store() as store:
         (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
@@ -139,9 +135,7 @@ async def compare_(
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")
-async def history(
-    session: Session, suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
-) -> int:
+async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
     name = Path(suite).resolve().name
     async with session.open_store() as store:

@@ -38,6 +38,8 @@ from transom.store import SqliteStore
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")]
+GoOn = Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")]
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,7 @@ class InvestigateOptions:
 
 
 @command(root, KIND, example=_EXAMPLE, asks=True)
-async def investigate(
-    session: Session,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
-    options: InvestigateOptions,
-    go_on: Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")] = None,
-) -> int:
+async def investigate(session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None) -> int:
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.

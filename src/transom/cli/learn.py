@@ -24,6 +24,14 @@ from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
 from transom.memory import find_embedder
 
+Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
+Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
+Study = Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")]
+Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")]
+Good = Annotated[bool, typer.Option("--good/--bad", help="How it ended.")]
+Host = Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")]
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -86,24 +94,14 @@ Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="May be gi
 
 
 @command(session_app, "open", example='transom session open debug_error --objective "the solver stops"')
-def open_(
-    session: Session,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")],
-    objective: Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")] = "",
-    study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
-) -> int:
+def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
 
 @command(session_app, "note", example='transom session note --action "halved the step" --used str-00001')
-def note(
-    session: Session,
-    action: Texts = None,
-    error: Texts = None,
-    used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
-) -> int:
+def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
     """Note what was done, what went wrong, and what was relied on."""
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
@@ -132,11 +130,7 @@ def context(session: Session, scope: Scope) -> int:
 
 
 @command(session_app, "close", example="transom session close --good")
-def close(
-    session: Session,
-    scope: Scope,
-    good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
-) -> int:
+def close(session: Session, scope: Scope, good: Good) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
@@ -175,14 +169,7 @@ def stats(session: Session) -> int:
 
 
 @command(root, "serve", example="transom serve --port 8420")
-def serve(
-    session: Session,
-    scope: Scope,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8420,
-) -> int:
+def serve(session: Session, scope: Scope, host: Host = ("127.0.0.1"), port: Port = 8420) -> int:
     """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
 
     The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.

@@ -19,6 +19,11 @@ memory_app = group("memory")
 
 Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
+Key = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")]
+Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
+Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
+Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
 
 
 @asynccontextmanager
@@ -31,12 +36,7 @@ async def opened(session: Session, *, making: bool = True) -> AsyncIterator[Sqli
 
 
 @command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout --meta team=pay')
-async def add(
-    session: Session,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")],
-    key: Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")] = None,
-    meta: Pairs = None,
-) -> int:
+async def add(session: Session, text: Text, key: Key = None, meta: Pairs = None) -> int:
     """Remember a text; prints its id."""
     async with opened(session) as memory:
         stored = await memory.store(text, _pairs(meta), key=key)
@@ -45,12 +45,7 @@ async def add(
 
 
 @command(memory_app, "search", example='transom memory search "slow gateway" --meta team=pay')
-async def search(
-    session: Session,
-    query: Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')],
-    meta: Pairs = None,
-    limit: Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = 5,
-) -> int:
+async def search(session: Session, query: Query, meta: Pairs = None, limit: Limit = 5) -> int:
     """Find entries by words, and by meaning with embeddings."""
     async with opened(session, making=False) as memory:
         await memory.embed_missing()
@@ -59,12 +54,7 @@ async def search(
 
 
 @command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
-async def relate(
-    session: Session,
-    source: Id,
-    relationship: Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")],
-    target: Id,
-) -> int:
+async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
     """Say how two entries are related."""
     async with opened(session) as memory:
         await memory.relate(source, target, relationship)

@@ -33,6 +33,8 @@ runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")]
+Local = Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")]
 
 
 @command(runs_app, "list", example="transom runs list")
@@ -71,12 +73,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
-async def record_run(
-    session: Session,
-    run: RunArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")],
-    local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
-) -> int:
+async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):

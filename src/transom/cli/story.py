@@ -32,6 +32,9 @@ from transom.stories.testrun import TestCommand
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
 story_app = group("story")
+Repair = Annotated[
+    Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
+]
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,7 @@ async def run(session: Session, options: StoryOptions) -> int:
 
 @command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
 async def status(
-    session: Session,
-    options: Annotated[StoryOptions, Among("project", "epic")],
-    repair: Annotated[
-        Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
-    ] = None,
+    session: Session, options: Annotated[StoryOptions, Among("project", "epic")], repair: Repair = None
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)

@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 study_app = group("study")
 
 _Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
+Trials = Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")]
+TrialsFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")]
 
 
 @command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
-async def run(
-    session: Session,
-    study: _Study,
-    trials: Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")] = None,
-) -> int:
+async def run(session: Session, study: _Study, trials: Trials = None) -> int:
     """Run a study, or go on with one that was interrupted.
 
     Started twice at once, the second process helps with the trials of the first. With `--model` a model explains the
@@ -80,11 +79,7 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
 
 
 @command(study_app, "report", example="transom study report bracket -o out")
-async def report(
-    session: Session,
-    study: _Study,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")] = None,
-) -> int:
+async def report(session: Session, study: _Study, out: Out = None) -> int:
     """Report a study: history, failures, importances, insights."""
     found = _found(session, study)
     from transom.studies.pipeline import standing
@@ -100,11 +95,7 @@ async def report(
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
-async def export(
-    session: Session,
-    study: _Study,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")] = None,
-) -> int:
+async def export(session: Session, study: _Study, out: TrialsFile = None) -> int:
     """Export a study's trials with provenance, as CSV or JSON lines."""
     found = _found(session, study)
     from transom.studies.report import as_csv, as_jsonl, rows_of

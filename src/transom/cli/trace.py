@@ -22,6 +22,9 @@ from transom.telemetry.read import read_traces
 from transom.telemetry.stats import Stats, statistics
 
 trace_app = group("trace")
+Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
+Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
+By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
 
 
 @command(trace_app, "list", example="transom trace list")
@@ -41,10 +44,7 @@ async def list_all(session: Session) -> int:
 
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
-async def show(
-    session: Session,
-    trace: Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")],
-) -> int:
+async def show(session: Session, trace: Trace) -> int:
     """Show one trace: what failed, and a waterfall of all."""
     path = await _find(session, trace)
     odd: list[str] = []
@@ -56,11 +56,7 @@ async def show(
 
 
 @command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
-async def stats(
-    session: Session,
-    since: Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")] = None,
-    by: Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")] = "provider",
-) -> int:
+async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
     odd: list[str] = []

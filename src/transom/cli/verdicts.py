@@ -17,7 +17,7 @@ from transom.checklist.run import Verdict, text_report
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
-from transom.cli.command import RunArgument, command
+from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
 from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
@@ -33,7 +33,6 @@ WORDS = "verdict_words"
 """Where a workspace keeps what people said of verdicts, by run and verdict."""
 
 ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 
 

@@ -29,6 +29,9 @@ _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
 """
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")]
+AnyRun = Annotated[str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")]
+Sheet = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")]
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,7 @@ class OpenQuestion:
 
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
-async def waiting(
-    session: Session,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")] = None,
-) -> int:
+async def waiting(session: Session, out: Out = None) -> int:
     """List what waits for a person in all runs, and how to answer.
 
     Each question stands once: since when it waits, one sentence, and the command that answers it.
@@ -127,13 +127,7 @@ class Answer:
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
-async def answer(
-    session: Session,
-    run: Annotated[str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")] = None,
-    *,
-    given: Answer,
-    sheet: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")] = None,
-) -> int:
+async def answer(session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None) -> int:
     """Answer what waits for a person.
 
     That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.

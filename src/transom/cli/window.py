@@ -29,6 +29,8 @@ from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 
 window_app = group("window")
+CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")]
+Diff = Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")]
 
 
 @dataclass(frozen=True)
@@ -117,12 +119,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
-async def show_window(
-    session: Session,
-    run: RunArgument,
-    call: Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")] = None,
-    diff: Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")] = None,
-) -> int:
+async def show_window(session: Session, run: RunArgument, call: CallNumber = None, diff: Diff = None) -> int:
     """Show what each model call of a run saw, what was left out and why."""
     calls, savings, run_id = await _calls(session, run)
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
