@@ -28,9 +28,8 @@ from transom.checklist.run.report import headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.checking import answer_of, run_one
 from transom.cli.command import Among, command, given_in
-from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
+from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, place, writer_of
 from transom.cli.output import counted, table, toned
-from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session
 from transom.cli.tree import load

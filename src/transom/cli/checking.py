@@ -47,21 +47,25 @@ from transom.cli.answers import (
     with_readings,
 )
 from transom.cli.command import Among, command
-from transom.cli.learn import Scope, opened
-from transom.cli.memory import opened as remembered
+from transom.cli.learn import Scope, opened, remembered
 from transom.cli.options import (
     BUILDING,
     JUDGING,
     WHERE,
     Options,
     check_app,
+    claim_id,
     compared_by,
+    home,
     manner_of,
+    newest_checker,
+    place,
     places_of,
+    register_checker,
+    register_spec,
     writer_of,
 )
 from transom.cli.output import counted, say
-from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run

@@ -23,7 +23,7 @@ from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
 from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run
-from transom.cli.memory import opened as opened_memory
+from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
 from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session

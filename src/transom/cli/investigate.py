@@ -14,9 +14,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.command import command, given_in
 from transom.cli.history import found_run
-from transom.cli.learn import Scope
+from transom.cli.learn import Scope, remembered
 from transom.cli.learn import opened as playbook_of
-from transom.cli.memory import opened
 from transom.cli.output import day_of, reports_in, say, style_status
 from transom.cli.session import Session
 from transom.cli.tree import root
@@ -120,7 +119,7 @@ async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOpti
         if options.no_memory:
             yield replace(inquiry, playbook=playbook)
             return
-        async with opened(session) as memory:
+        async with remembered(session) as memory:
             yield replace(inquiry, memory=memory, playbook=playbook)
 
 

@@ -35,9 +35,8 @@ from transom.cli.answers import load_checked
 from transom.cli.batch import found
 from transom.cli.command import Among, By, command
 from transom.cli.history import history
-from transom.cli.options import Options, check_app, parse_variables
+from transom.cli.options import Options, check_app, home, parse_variables
 from transom.cli.output import counted, day_of, say
-from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError, TransomError

@@ -1,4 +1,4 @@
-"""The options of `transom check`, and what follows from them: variables, places, manner, sandbox, reports."""
+"""The options of `transom check`, and what follows from them; and what a workspace remembers of items."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import Annotated, cast
 import typer
 
 from transom.agent.setup import seated
+from transom.canonical import Json, digest
 from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
 from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
+from transom.checklist.spec.document import clean
 from transom.checklist.spec.rounds import ROUNDS
 from transom.cli.answers import Writer
 from transom.cli.command import MoreRepairs
@@ -32,6 +35,7 @@ from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
+from transom.store import SqliteStore
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
@@ -176,3 +180,65 @@ def manner_of(
     wanted = Level.NONE if options.unsafe else Level(level) if level else None
     sandbox = Sandbox(level=wanted) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
+
+
+ITEMS, SPECS, CHECKERS, HOMES = "items", "specs", "checkers", "homes"
+
+
+def place(path: Path) -> str:
+    """A path as the workspace keeps it: absolute, without `..`, links as they are."""
+    return os.path.abspath(path)  # noqa: PTH100  resolve() would follow the links
+
+
+async def claim_id(store: SqliteStore, item: Item) -> None:
+    """Make an item's id its own in this workspace; one whose item is gone, moved or called otherwise now is free."""
+    mine = place(item.path)
+    other = Path(str(await store.put_if_absent(ITEMS, item.item_id, mine)))
+    try:
+        taken = str(other) != mine and not other.samefile(mine) and load_item(other).item_id == item.item_id
+    except (OSError, InputError):
+        taken = False
+    if taken:
+        what = f"the item id {item.item_id} belongs to {other} in this workspace"
+        raise InputError(what, where=mine, hint="write an item_id of its own into one of them")
+    if str(other) != mine:
+        await store.put(ITEMS, item.item_id, mine)
+
+
+async def register_spec(store: SqliteStore, item: Item, spec: str) -> None:
+    """Remember an item's newest ItemSpec."""
+    await store.put(SPECS, place(item.path), digest(clean(spec)))
+
+
+async def register_checker(store: SqliteStore, item: Item, folder: Path, spec: str) -> None:
+    """Remember an item's newest checker, and for the checker whose it is."""
+    row: dict[str, Json] = {
+        "folder": place(folder),
+        "description": digest(item.meaning),
+        "itemspec": digest(clean(spec)),
+    }
+    await register_spec(store, item, spec)
+    await store.put(CHECKERS, place(item.path), row)
+    await store.put(HOMES, place(folder), str(Path(place(item.path)).parent))
+
+
+def newest_checker(store: SqliteStore, item: Item) -> Path:
+    """The folder of the newest checker that was built for an item."""
+    row, why = cast("dict[str, str] | None", store.get(CHECKERS, place(item.path))), ""
+    if row is None:
+        why = "no checker was built for this item"
+    elif not Path(row["folder"]).is_dir():
+        why = f"its checker {row['folder']} is gone"
+    elif row["description"] != digest(item.meaning):
+        why = "its description changed since its checker was built"
+    elif store.get(SPECS, place(item.path)) != row["itemspec"]:
+        why = "its ItemSpec changed since its checker was built"
+    if row is None or why:
+        raise InputError(why, where=str(item.path), hint=f"build one with: transom check all {item.path}")
+    return Path(row["folder"])
+
+
+def home(store: SqliteStore, folder: Path) -> Path | None:
+    """The folder of the item that a checker was built for; its relative input files are meant from there."""
+    known = store.get(HOMES, place(folder))
+    return Path(str(known)) if known else None

@@ -31,7 +31,7 @@ TREE = {
     "window": ("window", "Windows: what each model call saw."),
     "trace": ("trace", "Traces: what happened when, and how long it took."),
     "playbook": ("playbook", "The playbook: what was learned, and how it stands."),
-    "memory": ("memory", "Memory: texts, found by words, meaning and relations."),
+    "memory": ("learn", "Memory: texts, found by words, meaning and relations."),
     "session": ("learn", "The session of a workspace: what is done and relied on."),
     "learning": ("learn", "What was learned."),
     "cache": ("learn", "What vendors' caches did."),
