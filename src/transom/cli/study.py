@@ -119,7 +119,7 @@ def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[S
     from transom.studies.pipeline import kept_study
     from transom.studies.runner import StudyRunner
 
-    root = _root(session)
+    root = session.workspace_root / "studies"
     with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
         fresh = StudyRunner(study, root, Advice(root, playbook), progress=session.progress) if not kept else None
         yield fresh or kept_study(study, root, playbook)
@@ -131,8 +131,4 @@ def _found(session: Session, study: str) -> Study:
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study
 
-    return find_study(study, _root(session))
-
-
-def _root(session: Session) -> Path:
-    return session.workspace_root / "studies"
+    return find_study(study, session.workspace_root / "studies")

@@ -21,7 +21,7 @@ from transom.context.changes import Changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
-from transom.llm import Request, Usage, render
+from transom.llm import Block, Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
 from transom.runs.conversation import ConversationKey, key_of
@@ -67,17 +67,7 @@ class Call:
             "by": reply["reply"]["by"],
             "usage": reply["reply"]["usage"],
             "status": reply.get("status", "whole"),
-            "blocks": [
-                {
-                    "name": block.name,
-                    "tier": str(block.tier),
-                    "trust": block.trust,
-                    "egress": block.egress,
-                    "share": share_of(block),
-                    "tokens": self.tokens(block),
-                }
-                for block in self.request.window.blocks
-            ],
+            "blocks": [self._block(block) for block in self.request.window.blocks],
             "tools": [tool.name for tool in self.request.tools],
             "turns": document["turns"],
             "dropped": document["dropped"],
@@ -87,6 +77,10 @@ class Call:
             "cache": self.seen.to_json(),
             "rendered": self.text,
         }
+
+    def _block(self, block: Block) -> dict[str, Any]:
+        told = {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
+        return {**told, "share": share_of(block), "tokens": self.tokens(block)}
 
 
 def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
