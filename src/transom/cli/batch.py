@@ -83,11 +83,7 @@ async def batch(
 
 
 def found(texts: Sequence[str]) -> list[Path]:
-    """The items, or checkers, that files, folders and globs name; each once, those of one text in order of their names.
-
-    Raises:
-        InputError: a folder or a glob that has none.
-    """
+    """The items, or checkers, that files, folders and globs name; each once, those of one text by their names."""
     paths: dict[str, Path] = {}
     for text in texts:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises

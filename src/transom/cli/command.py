@@ -47,8 +47,6 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
     them, and returns the exit code. Its docstring is the help text.
 
     Args:
-        app: the group it belongs to.
-        name: what a person types.
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
     """

@@ -18,7 +18,7 @@ from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
 from transom.checklist.run import Verdict, text_report, together
-from transom.cli import investigate, story, study, trace, window
+from transom.cli import investigate, story, study, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
 from transom.cli.learn import opened
@@ -93,7 +93,7 @@ async def _show(session: Session, verdict: Verdict) -> None:
     print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
     await window.show_call(session, run_id, _PARSER_CALL)
     print_text("", style("What happened when", "bold"), "")
-    await trace.show(session, run_id)
+    await window.show_trace(session, run_id)
     print_text("", f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}")
     print_text(f"  the files of the run:          transom runs show {run_id} {where}")
 
@@ -104,10 +104,7 @@ def _here(session: Session) -> str:
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
-    """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
-
-    Returns the insight's id, its standing after each step, and what happened to it.
-    """
+    """Two builds with recorded replies and a person's word; prints what the playbook learned of them."""
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})

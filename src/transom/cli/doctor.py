@@ -71,6 +71,11 @@ def doctor(session: Session, provider: Provider = None) -> int:
     ]
     if provider is not None:
         return _one_provider(session, provider, providers)
+    extras = []
+    for name, modules in _EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        install = "make embeddings" if name == "embeddings" else install_hint(name)
+        extras.append({"name": name, "missing": missing, "install": install if missing else None})
     settings, packages = session.settings, {name: version(name) for name in _PACKAGES}
     told = {"logs": settings.egress.logs, "local_blocks": [*settings.egress.local_blocks]}
     file = str(settings.file) if settings.file else None
@@ -83,7 +88,7 @@ def doctor(session: Session, provider: Provider = None) -> int:
         "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
         "providers": providers,
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
-        "extras": [_extra(*one) for one in _EXTRAS.items()],
+        "extras": extras,
         "knowledge": knowledge,
     }
     return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
@@ -100,13 +105,6 @@ def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> in
         found = {"name": name, "answers": True, "says": says}
     document, line = {"schema": "transom.provider/1", **found}, f"{found['name']}: {found['says']}"
     return session.report(document, line, code=0 if found["answers"] else 1)
-
-
-def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
-    """An optional dependency: what is missing of it, and the command that installs it."""
-    missing = [module for module in modules if find_spec(module) is None]
-    install = "make embeddings" if name == "embeddings" else install_hint(name)
-    return {"name": name, "missing": missing, "install": install if missing else None}
 
 
 def _sandbox(session: Session) -> dict[str, Any]:

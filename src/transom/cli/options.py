@@ -157,12 +157,7 @@ def manner_of(
     playbook: Playbook | None = None,
     memory: Memory | None = None,
 ) -> Manner:
-    """How the check is made, from the settings and the options.
-
-    Args:
-        playbook: what the roles of a build are shown of, and what learns from it.
-        memory: of earlier items.
-    """
+    """How the check is made, from the settings and the options; with what was learned, and what is remembered."""
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
     header, most = held.header_lines_default, held.max_total_read_bytes
     limits = ViewLimits(header_lines=header, total_bytes=most)

@@ -156,10 +156,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
 async def _clean(
     session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
 ) -> dict[str, Any]:
-    """Remove a run: its files, trace, journal, and the windows that no other run has.
-
-    Returns what went, its size, its archive; or why it stays.
-    """
+    """Remove a run: its files, trace, journal, and the windows that no other run has; or say why it stays."""
     workspace = session.workspace
     folder = workspace.run_folder(one.row.name, one.row.id)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -145,10 +145,7 @@ def _lines(story: StoryResult) -> list[str]:
 
 
 async def demo(session: Session, examples: Path) -> EpicResult:
-    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace.
-
-    One story is merged, one is blocked, one fails its tests at first.
-    """
+    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace."""
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))

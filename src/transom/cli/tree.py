@@ -26,7 +26,7 @@ TREE = {
     "answer": ("waiting", "Answer what waits for a person."),
     "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
     "window": ("window", "Windows: what each model call saw."),
-    "trace": ("trace", "Traces: what happened when, and how long it took."),
+    "trace": ("window", "Traces: what happened when, and how long it took."),
     "playbook": ("playbook", "The playbook: what was learned, and how it stands."),
     "memory": ("learn", "Memory: texts, found by words, meaning and relations."),
     "session": ("learn", "The session of a workspace: what is done and relied on."),

@@ -83,10 +83,7 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
 async def give_word(
     session: Session, run: str, item: str, by: str, reason: str = "", *, confirmed: bool
 ) -> dict[str, Any]:
-    """Keep a word, and count it for the insights that the checker's build named; the same word counts once.
-
-    Returns the document of `transom check confirm`: what was counted and what was learned beside the word itself.
-    """
+    """Keep a word, and count it for the insights that the checker's build named; the same word counts once."""
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):
         row = _row(store, found, item)

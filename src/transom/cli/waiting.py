@@ -42,7 +42,6 @@ class OpenQuestion:
         runs: ids of the runs that wait for it; several where equal questions wait.
         question: what `--question` takes; "" where a flow asks for help.
         since: UTC, ISO 8601.
-        asks: one sentence.
         options: what may be answered; empty for free text.
     """
 
@@ -213,12 +212,7 @@ async def open_questions(session: Session) -> list[OpenQuestion]:
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:
-    """What a run waits for.
-
-    Args:
-        found: the run.
-        whole: tool calls with all their arguments, also long and local ones: for whoever looks at this very run.
-    """
+    """What a run waits for; `whole` with all arguments of tool calls, also local ones, where this run is looked at."""
     run, last = (found.row.id,), found.records[-1].at if found.records else ""
     if found.status == "human_required" and found.state.handed:
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"

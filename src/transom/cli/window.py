@@ -1,17 +1,20 @@
-"""`transom window show`: what each model call saw, what was left out and why."""
+"""`transom window` and `transom trace`: what each model call saw, what was left out and why; what happened when."""
 
 from __future__ import annotations
 
 import difflib
 import sys
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from transom.cli.command import RunArgument, command
-from transom.cli.history import RunView, found_run
-from transom.cli.output import plain, print_text, style, table, unread
+from transom.cli.history import RunRow, RunView, all_runs, found_run, history, pick
+from transom.cli.output import age, plain, print_text, say, style, table, unread
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.context import TokenCorrection
@@ -24,9 +27,15 @@ from transom.errors import InputError
 from transom.llm import Block, Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
+from transom.llm.prices import Prices
+from transom.runs import trace_id
 from transom.runs.conversation import ConversationKey, key_of
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
+from transom.telemetry import failures, list_traces, read_trace, waterfall
+from transom.telemetry.documents import TraceDocument, TraceList
+from transom.telemetry.read import read_traces
+from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
 CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")]
@@ -41,8 +50,6 @@ class Call:
         number: from 1, in the order of the run.
         reply: its journal record.
         document: its request as JSON: blocks, turns, what was dropped.
-        request: its request as it was made.
-        text: what was sent.
         correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
         seen: what the cache monitor says of it, beside the calls before it.
     """
@@ -203,3 +210,91 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
     document = {"from": first.number, "to": last.number, "changes": changes.to_json(), "lines": lines}
     return document, [*changes.lines(), *lines]
+
+
+trace_app = group("trace")
+Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
+Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
+By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
+
+
+@command(trace_app, "list", example="transom trace list")
+async def list_all(session: Session) -> int:
+    """List the traces of the workspace, the newest first."""
+    odd: list[str] = []
+    traces = list_traces(session.workspace_root / "traces", odd)
+    _tell(odd)
+    runs = {trace_id(row.id): row.id for row in await _runs(session)}
+    cells = [
+        (one.trace_id, runs.get(one.trace_id, "-"), one.started_at[:19], one.spans, one.errors, one.open)
+        for one in traces
+    ]
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
+    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in traces)
+    return session.report(TraceList(traces=rows), *lines)
+
+
+@command(trace_app, "show", example="transom trace show 20261121-0930")
+async def show_trace(session: Session, trace: Trace) -> int:
+    """Show one trace: what failed, and a waterfall of all."""
+    path = await _trace_file(session, trace)
+    odd: list[str] = []
+    spans = read_trace(path, odd)
+    _tell(odd)
+    failed = [style(line, "red") for line in failures(spans)]
+    lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
+    return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
+
+
+@command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
+async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
+    """Add up the workspace's traces: calls, time, errors, tokens, cost."""
+    oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
+    odd: list[str] = []
+    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
+    price = Prices.load(session.settings.paths.prices).of_tokens
+    found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
+    _tell(odd)
+    return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
+
+
+_HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+
+
+def _stats_of(found: Stats) -> list[str]:
+    cells = [
+        (
+            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
+            *(row.input_tokens, row.cached_tokens, row.output_tokens),
+            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
+        )
+        for row in found.rows
+    ]
+    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
+    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
+    return [*table(cells, head=(found.by.upper(), *_HEADS)), *table(figures)]
+
+
+def _tell(odd: Iterable[str]) -> None:
+    """What was passed over, on stderr."""
+    for one in odd:
+        say(f"transom: {one}")
+
+
+def _no_traces(session: Session, since: str | None = None) -> str:
+    lately = f" of the last {since}" if since else ""
+    return f"no traces{lately} in {session.workspace_root / 'traces'}"
+
+
+async def _runs(session: Session) -> list[RunRow]:
+    async with history(session) as store:
+        return all_runs(store) if store else []
+
+
+async def _trace_file(session: Session, text: str) -> Path:
+    folder = session.workspace_root / "traces"
+    files = {path.stem for path in folder.glob("*.jsonl")}
+    rows = [row for row in await _runs(session) if trace_id(row.id) in files]
+    named = {trace: trace for trace in sorted(files)} | {row.id: trace_id(row.id) for row in rows}
+    called = [trace_id(row.id) for row in rows if row.name == text]
+    return folder / f"{pick('trace', text, named, called, str(folder))}.jsonl"
