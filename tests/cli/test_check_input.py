@@ -196,8 +196,12 @@ DAMAGE: dict[str, tuple[str, bytes | None, str]] = {
     "a broken configuration": ("checker.yaml", b"items: [\n", r"checker\.yaml:\d+: is not valid YAML"),
     "a list": ("checker.yaml", b"- 1\n", r"checker\.yaml:1: "),
     "half a configuration": ("checker.yaml", b"schema: transom.checker/1\nitem_id: x\n", r"checker\.yaml:\d+: "),
-    "a broken record": ("build.json", b"{", r"build\.json: is not valid JSON: .*; build the checker again"),
-    "a record that is none": ("build.json", b"[]", r"build\.json: is not a JSON object; build the checker again"),
+    "a broken record": ("build.json", b"{", r"build\.json: is no record of a build: .*; build the checker again"),
+    "a record that is none": (
+        "build.json",
+        b"[]",
+        r"build\.json: is no record of a build: .*; build the checker again",
+    ),
     "a broken item": ("item.yaml", b"description: [\n", r"item\.yaml:\d+: is not valid YAML"),
 }
 
@@ -295,7 +299,7 @@ def test_strict_holds_for_the_item_in_a_checker_too(desk: Desk, checker: Path) -
     edit(checker / "item.yaml", "value: N/A\n  pattern_items: []", "value:\n  pattern_items: []")
     assert desk.check("run", str(checker), "-q").code == 0
     line = desk.check("run", "out/VER-01_checker", "--strict", "-q").line()
-    assert line.startswith("out/VER-01_checker/item.yaml:3: requirements.value is empty and read as N/A")
+    assert line.startswith("out/VER-01_checker/item.yaml:3: requirements.value (empty) is read as N/A")
 
 
 # --- logs

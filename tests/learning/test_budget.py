@@ -27,5 +27,5 @@ def test_a_budget_says_what_is_left() -> None:
     small = ContextBudgetManager({"a": 10, "total": 5})
     small.update_usage("a", 6)
     assert small.is_over_budget()
-    with pytest.raises(InputError, match=r"no part 'b'.*use a"):
+    with pytest.raises(InputError, match=r"unknown part 'b'.*use a"):
         small.update_usage("b", 1)

@@ -46,7 +46,8 @@ def test_looking_makes_no_workspace(here: Path, terminal: Terminal) -> None:
     assert terminal.run("playbook", "review") == "nothing to ask\n"
     assert terminal.json("playbook", "stats")["total_items"] == 0
     assert terminal.json("playbook", "export")["items"] == {}
-    assert "no insight 'str-00001'; see: transom playbook list" in terminal.run("playbook", "show", "str-00001", code=2)
+    said = terminal.run("playbook", "show", "str-00001", code=2)
+    assert "unknown insight 'str-00001'; see: transom playbook list" in said
     assert list(here.iterdir()) == []
 
 

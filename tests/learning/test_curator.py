@@ -69,7 +69,7 @@ def test_a_retired_insight_can_be_restored(book: Playbook, curator: Curator) -> 
     curator.merge("str-00001", "str-00002")
     with pytest.raises(InputError, match="merged into str-00001"):
         curator.restore("str-00002")
-    with pytest.raises(InputError, match="no insight 'str-00099'"):
+    with pytest.raises(InputError, match="unknown insight 'str-00099'"):
         curator.confirm("str-00099", by="ada")
 
 
@@ -96,7 +96,7 @@ def test_a_person_is_asked_of_the_uncertain_first_and_then_of_the_stale(book: Pl
 def test_a_date_that_is_none_hides_nothing(text: str) -> None:
     playbook = Playbook()
     key = playbook.add_insight(InsightCategory.TOOL, "Prefer tool A").id
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         Curator(playbook).edit(key, valid_from=text)
     assert [*playbook.items] == [key]
     edited = Curator(playbook).edit(key, valid_from="20260101", valid_until="2126-01-01T01:00:00+02:00")

@@ -46,5 +46,5 @@ def test_a_product_adds_patterns_of_its_own(tmp_path: Path) -> None:
     assert patterns.tags_of(["mesh with a short", "nonsense"]) == {"drc", "layout"}
     assert patterns.tags_in("Coarse meshes need less memory") == ("element", "memory", "mesh", "performance")
     path.write_text("patterns:\n- {kind: drc, find: ['('], insight: x}\n")
-    with pytest.raises(InputError, match=r"mine\.yaml:2.*no regular expression"):
+    with pytest.raises(InputError, match=r"mine\.yaml:2.*not a regular expression"):
         ErrorPatterns(path)

@@ -61,5 +61,5 @@ def test_what_an_outcome_says(
 
 def test_categories_go_by_code_and_by_name() -> None:
     assert InsightCategory.named("mis") is InsightCategory.named("MISTAKE") is MIS
-    with pytest.raises(InputError, match=r"no category 'rule'.*str \(strategy\)"):
+    with pytest.raises(InputError, match=r"unknown category 'rule'.*str \(strategy\)"):
         InsightCategory.named("rule")

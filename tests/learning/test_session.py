@@ -64,7 +64,7 @@ def test_a_saved_session_is_the_same_and_its_trials_lie_apart(session: SessionSt
     (tmp_path / "session_history.json").unlink()
     assert SessionState.load(path).isolated.full_trial_history == []
     path.write_text("{}")
-    with pytest.raises(InputError, match=r"session\.json: this is no session"):
+    with pytest.raises(InputError, match=r"session\.json: this is not a session"):
         SessionState.load(path)
 
 

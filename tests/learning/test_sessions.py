@@ -40,10 +40,10 @@ def test_the_skill_file_plays(here: Path, terminal: Terminal) -> None:
 
 def test_one_session_at_a_time(here: Path, terminal: Terminal) -> None:
     assert "no session is open" in terminal.run("session", "close", "--good", code=2)
-    assert "there is no task 'cook'" in terminal.run("session", "open", "cook", code=2)
+    assert "unknown task 'cook'" in terminal.run("session", "open", "cook", code=2)
     terminal.run("session", "open", "create_study", "--objective", "a lighter bracket")
     assert "is open" in terminal.run("session", "open", "create_study", code=2)
-    assert "there is no insight" in terminal.run("session", "note", "--used", "str-00009", code=2)
+    assert "unknown insight" in terminal.run("session", "note", "--used", "str-00009", code=2)
     terminal.run("playbook", "add", "str", "Begin coarse")
     terminal.run("session", "note", "--used", "str-00001", "--error", "the mesh has distorted elements")
     assert terminal.json("session", "show")["recent_errors"] == ["the mesh has distorted elements"]

@@ -34,7 +34,7 @@ def test_the_session_is_empty_until_one_is_saved_and_shows_no_isolated_data(clie
 def test_a_broken_session_is_named(client: TestClient, tmp_path: Path) -> None:
     (tmp_path / SESSION).write_text("{")
     answer = client.get(f"{BASE}/session")
-    assert (answer.status_code, "this is no session" in answer.json()["detail"]) == (422, True)
+    assert (answer.status_code, "this is not a session" in answer.json()["detail"]) == (422, True)
 
 
 def test_cache_stats_add_up_what_was_reported(client: TestClient, tmp_path: Path) -> None:

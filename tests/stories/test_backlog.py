@@ -75,8 +75,8 @@ def test_a_story_without_file_and_a_file_without_row_are_drift_that_nobody_settl
     )
     backlog = find_backlog(tmp_path, "epic-2")
     told = [str(one) for one in backlog.drift]
-    assert told[0].endswith("docs/sprint-status.yaml:9 says review, there is no story file")
-    assert told[1].endswith("the sprint status does not know it")
+    assert told[0].endswith("docs/sprint-status.yaml:9 says review, the story file is missing")
+    assert told[1].endswith("the sprint status does not list it")
     assert backlog.sprint
     assert repair(tmp_path, backlog.stories, backlog.sprint, "story") == []
 
@@ -153,15 +153,15 @@ def test_phases_of_spec_kit_are_stories_whose_tasks_are_ticked_when_they_are_don
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (pages.LIST.replace('id: "1"', "id: 1"), "stories.yaml:2: 1 is no id"),
+        (pages.LIST.replace('id: "1"', "id: 1"), "stories.yaml:2: 1 is not an id"),
         (pages.LIST.replace('id: "1"', 'id: "2-1"'), "cannot be told apart"),
-        (pages.LIST.replace('id: "1"', 'id: "2"'), "stands in line 2 already"),
-        (pages.LIST.replace("  spec_checkpoint: true", "  status: done"), ":6: a story in this list has no status"),
+        (pages.LIST.replace('id: "1"', 'id: "2"'), "is already used in line 2"),
+        (pages.LIST.replace("  spec_checkpoint: true", "  status: done"), ":6: a story in this list must have no"),
         (pages.LIST.replace("  title: Limit the rate\n", ""), "the story 1 has no title"),
-        (pages.EPIC.replace("[story-1]", "[story-9]"), "story-2 waits for story-9, which is no story here"),
-        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1, story-2 wait for each other"),
+        (pages.EPIC.replace("[story-1]", "[story-9]"), "story-2 depends on an unknown story story-9"),
+        (pages.EPIC.replace("dependencies: []", "dependencies: [story-2]"), "story-1, story-2 depend on each other"),
         ("epic_id: x\n", "holds no stories"),
-        ("- 1\n", "a story is a mapping"),
+        ("- 1\n", "the story is not a mapping"),
         ("", "is empty"),
     ],
 )
@@ -234,7 +234,7 @@ def test_an_epic_that_is_not_there_names_those_that_are_and_one_in_two_places_na
     with pytest.raises(InputError, match=r"is in docs/epics/epic-2/stories.yaml and docs/sprint-status.yaml"):
         find_backlog(tmp_path, "epic-2")
     assert find_backlog(tmp_path, "docs/epics/epic-2/stories.yaml").shape == "stories.yaml"
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         find_backlog(tmp_path / "nowhere", "1")
 
 

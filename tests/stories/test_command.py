@@ -66,14 +66,14 @@ def test_one_story_runs_in_the_sandbox_and_its_windows_can_be_shown(project: Pat
     ("words", "settings", "why"),
     [
         (["story", "run", "--project", "project"], SETTINGS, "no epic was given"),
-        (["story", "run", "--project", "nowhere", "--epic", "epic-1"], SETTINGS, "is no folder"),
+        (["story", "run", "--project", "nowhere", "--epic", "epic-1"], SETTINGS, "is not a folder"),
         (
             ["story", "run", "--project", "project/till", "--epic", "epic-1"],
             SETTINGS,
             "not the top of its git repository; name ",
         ),
         ([*RUN[:-1], "epic-9"], SETTINGS, "there are docs/epics/epic-1/stories.yaml"),
-        ([*RUN, "--story", "x"], SETTINGS, "there are story-1, story-2, story-3"),
+        ([*RUN, "--story", "x"], SETTINGS, "known: story-1, story-2, story-3"),
         (RUN, "agent: {command: [no-such-agent-at-all]}\n", "agent.command: there is no program no-such-agent"),
         (
             RUN,

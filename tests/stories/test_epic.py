@@ -73,7 +73,7 @@ async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path
     git(at.project, "commit", "--quiet", "--all", "--message", "order")
     result = await at.go()
     assert states(result) == {"story-1": "done", "story-2": "blocked", "story-3": "skipped"}
-    assert result.stories[2].reason == "it waits for story-2, which is blocked"
+    assert result.stories[2].reason == "it depends on story-2, which is blocked"
     assert states(await at.go("story-3")) == {"story-3": "skipped"}
     with pytest.raises(InputError, match="there are story-1, story-2, story-3"):
         await at.go("story-9")
@@ -333,7 +333,7 @@ def test_a_project_is_the_top_of_a_repository_with_a_commit(tmp_path: Path) -> N
     for path, why in (
         (project / "till", "not the top"),
         (tmp_path / "empty", "no commit"),
-        (tmp_path / "x", "no folder"),
+        (tmp_path / "x", "not a folder"),
     ):
         with pytest.raises(InputError, match=why):
             asyncio.run(open_project(path))

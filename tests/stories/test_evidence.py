@@ -76,8 +76,8 @@ def test_honest_work_has_no_findings_and_names_the_tests_of_each_criterion(tmp_p
         ({"till/discounts.py": "->/etc/passwd"}, GOOD, "till/discounts.py: it is a link"),
         ({"tests/test_prices.py": "import unittest\n"}, GOOD, "TotalTest.test_nothing_costs_nothing is gone"),
         ({"tests/test_prices.py": None}, GOOD, "tests/test_prices.py: TotalTest.test_nothing_costs_nothing is gone"),
-        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 1: test_no_such\n", "test_no_such is said to cover"),
-        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 7: test_ten\n", "there is no criterion 7"),
+        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 1: test_no_such\n", "test_no_such is claimed to cover"),
+        ({"till/discounts.py": DISCOUNT}, f"{GOOD}TESTS:\n- AC 7: test_ten\n", "unknown criterion 7"),
     ],
 )
 def test_what_is_wrong_with_work_is_found(tmp_path: Path, files: dict[str, str | None], reply: str, what: str) -> None:

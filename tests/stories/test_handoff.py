@@ -76,7 +76,7 @@ def test_limits_are_settings_and_a_file_that_is_touched_again_stands_once() -> N
     handoff.add_file_modified("a", "modified")
     assert [(one["path"], one["action"]) for one in handoff.files_modified] == [("b", "modified"), ("a", "created")]
     for bad in (lambda: handoff.add_stage_summary("ceo", "x"), lambda: handoff.get_context_for_stage("ceo")):
-        with pytest.raises(InputError, match="no stage 'ceo'"):
+        with pytest.raises(InputError, match="unknown stage 'ceo'"):
             bad()
 
 
@@ -86,8 +86,8 @@ def test_limits_are_settings_and_a_file_that_is_touched_again_stands_once() -> N
         ({}, [], "has no decision"),
         ({"po": {"decision": "APPROVED"}}, [], "has no decision"),
         ({"po": {"decision": "APPROVED"}}, [{"stage": "po", "decision": "BLOCKED"}], "APPROVED in stages and BLOCKED"),
-        ({"po": {"decision": "approved"}}, [{"stage": "po", "decision": "approved"}], "none of"),
-        ({"po": {"decision": "MAYBE"}}, [{"stage": "po", "decision": "MAYBE"}], "none of"),
+        ({"po": {"decision": "approved"}}, [{"stage": "po", "decision": "approved"}], "unknown decision"),
+        ({"po": {"decision": "MAYBE"}}, [{"stage": "po", "decision": "MAYBE"}], "unknown decision"),
     ],
 )
 def test_a_decision_of_po_counts_only_where_both_places_have_it(stages: Any, decisions: Any, why: str) -> None:

@@ -20,7 +20,7 @@ from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
-from transom.checklist.run.verdict import MadeBy, Status, Trouble, Verdicts, Warned
+from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
@@ -60,14 +60,14 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
     words: tuple[WordsRow, ...] = ()
     if isinstance(outcome, TransomError):
         status: Status = "NEEDS_REVIEW" if outcome.exit_code == _WAITS else "ERROR"
-        rows = [Trouble(source_file=None, message=str(outcome))]
+        rows = [Note(source_file=None, message=str(outcome))]
     else:
         status, words = _STATUS.get(outcome.status, "NEEDS_REVIEW"), outcome.needs_model
-        rows = [Trouble(source_file=r.artifact, line_number=r.line, message=r.message) for r in outcome.findings]
+        rows = [Note(source_file=r.artifact, line_number=r.line, message=r.message) for r in outcome.findings]
         if isinstance(outcome, SpecResult) and words:
-            rows += [Trouble(source_file=None, message=line) for line in _readings(outcome)]
+            rows += [Note(source_file=None, message=line) for line in _readings(outcome)]
         if status == "NEEDS_REVIEW":
-            rows = [Trouble(source_file=None, message=next_of(outcome)), *rows]
+            rows = [Note(source_file=None, message=next_of(outcome)), *rows]
     try:
         item = load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
     except InputError:
@@ -78,7 +78,7 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         checker_type=None,
         capability_type=None,
         errors=tuple(rows) if status == "ERROR" else (),
-        warnings=() if status == "ERROR" else tuple(Warned(**row.model_dump()) for row in rows),
+        warnings=() if status == "ERROR" else tuple(rows),
         needs_model=words,
         made_by=MadeBy(transom=__version__, item_sha256=item.sha256 if item else None),
         sandbox_level=None,

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,9 +22,11 @@ from transom.cli.tree import root
 from transom.config import HostedSettings
 from transom.errors import InputError, install_hint
 from transom.llm.hosted import HOSTED
-from transom.llm.hosted.checkup import Make, checkup
-from transom.llm.hosted.connecting import place_of
-from transom.llm.naming import Surroundings, hosted_provider, named_provider
+from transom.llm.hosted.checkup import checkup
+from transom.llm.hosted.connecting import connect, server_of
+from transom.llm.hosted.server import NO_KEY
+from transom.llm.naming import Surroundings, named_provider
+from transom.llm.retrying import RetryingProvider
 from transom.sandbox import Level, probe
 from transom.store import filesystem_of, is_network
 from transom.telemetry.redact import Redactor
@@ -141,40 +141,38 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
     try:
-        place = place_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
+        server = server_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
     except InputError as error:
         return {"answers": False, "says": str(error)}
-    if place.needs_key and place.key is None:
-        return {"answers": False, "says": f"there is no key: {place.key_variable} is not set"}
-    key = f"with the key in {place.key_variable}" if place.key else "without a key"
-    said = f"is asked at {without_credentials(place.url)} {key}; `doctor --provider {kind}:NAME` tries it"
+    if server.needs_key and server.api_key == NO_KEY:
+        return {"answers": False, "says": f"there is no key: {server.key_variable} is not set"}
+    key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
+    said = f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME` tries it"
     return {"answers": None, "says": said}
 
 
 def try_provider(session: Session, name: str) -> int:
     """Ask a server a few small questions, and print what came of them."""
-    kind = name.partition(":")[0]
-    settings = getattr(session.settings.llm, kind)
-    place = place_of(kind, settings, base_url=session.base_url)
-    llm = session.settings.llm.model_copy(update={kind: brief(settings)})
-    around = Surroundings(session.cwd, session.settings.model_copy(update={"llm": llm}), session.base_url)
-    make = _maker(name, around, os.environ)
-    other = _maker(f"{kind}:no-such-model-anywhere", around, os.environ)
-    odd = {**os.environ, place.key_variable: "no-such-key-anywhere"}
-    tried = checkup(make, no_such_model=other, wrong_key=_maker(name, around, odd) if place.key else None)
-    redact = Redactor(secrets=[place.key] if place.key else [])  # a server may repeat the key that it was shown
+    settings = getattr(session.settings.llm, name.partition(":")[0])
+
+    def make(stream: bool) -> RetryingProvider:
+        return connect(name, brief(settings), base_url=session.base_url, stream=stream)
+
+    provider = make(False)  # so that a missing key or SDK is said before anything is asked
+    server = server_of(name.partition(":")[0], settings, base_url=session.base_url)
+    redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
     session.progress(f"asking {name} a few small questions")
 
     async def asked() -> list[dict[str, Any]]:
-        return [replace(row, says=redact(row.says)).to_json() async for row in tried]
+        return [replace(row, says=redact(row.says)).to_json() async for row in checkup(make)]
 
-    rows, caps = asyncio.run(asked()), make(False).caps
-    url, answers = without_credentials(place.url) or "", rows[0]["status"] == "ok"
+    rows = asyncio.run(asked())
+    url, answers = without_credentials(server.base_url) or "", rows[0]["status"] == "ok"
     says = "answers" if answers else "does not answer"
     document = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
     cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
-    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {caps.text()}"]
-    document |= {"capabilities": caps.to_json(), "checks": rows}
+    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {provider.caps.text()}"]
+    document |= {"capabilities": provider.caps.to_json(), "checks": rows}
     return session.report(document, *lines, code=int(any(row["status"] == "failed" for row in rows)))
 
 
@@ -183,11 +181,3 @@ def brief(settings: HostedSettings) -> HostedSettings:
     retry = settings.retry.model_copy(update={"max_attempts": 1})
     seconds = min(settings.timeout_seconds, _SECONDS)
     return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
-
-
-def _maker(name: str, around: Surroundings, environ: Mapping[str, str]) -> Make:
-    def make(stream: bool) -> Any:
-        return hosted_provider(name, around, stream=stream, environ=environ)
-
-    make(False)  # so that a missing key or SDK is said before anything is asked
-    return make

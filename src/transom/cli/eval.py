@@ -15,10 +15,10 @@ import typer
 from transom import __version__
 from transom.canonical import Json, digest, pretty_json
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.roles import make_role
 from transom.checklist.rules import load_knowledge
 from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
 from transom.cli.command import command

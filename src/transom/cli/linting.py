@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from pydantic import ValidationError
 
 from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import file_of
@@ -20,7 +19,7 @@ from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, BuildRecord, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, FindingRow, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
@@ -77,7 +76,7 @@ def approve(session: Session, folder: Folder, by: By) -> int:
     A later change of its atoms, YAML or ItemSpec voids the approval.
     """
     checker = open_checker(folder)
-    status = checker.build.get("status")
+    status = checker.build.status if checker.build else None
     if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
         raise InputError(
@@ -87,12 +86,9 @@ def approve(session: Session, folder: Folder, by: By) -> int:
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
-    try:  # the gates' questions, which a hand-written record may lack
-        record = BuildRecord.model_validate(dict(checker.build))
-        rows = [(row.question, row.answer) for row in record.answers]
-        rows += [(row.message, "(nobody answered)") for row in record.questions]
-    except ValidationError:
-        rows = []
+    record = checker.build
+    rows = [(row.question, row.answer) for row in record.answers] if record else []
+    rows += [(row.message, "(nobody answered)") for row in record.questions] if record else []
     answers = [line for question, answer in rows for line in (f"question: {question}", f"  answer: {answer}")]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)

@@ -17,7 +17,7 @@ from transom.cli.tree import group
 from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Playbook, Reflector, Source
 from transom.learning import reflection as by_model
-from transom.learning.exchange import export_json, import_json, import_notes
+from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
 from transom.learning.session import SKILL
 from transom.runs import write_file
 
@@ -143,7 +143,7 @@ def export(session: Session, scope: Scope, file: File = None) -> int:
     """Write the insights as JSON; the same insights, the same bytes."""
     with looked_at(session, scope) as playbook:
         if file:
-            playbook.save(session.cwd / file)
+            save_playbook(playbook, session.cwd / file)
         else:
             print_text(*export_json(playbook).removesuffix("\n").split("\n"))
     return 0

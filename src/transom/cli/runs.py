@@ -164,7 +164,7 @@ async def _clean(
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
         try:
-            lock = RunLock(workspace.state_dir / "locks", one.row.id)
+            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
         except RunBusy as error:
             return row | {"kept": error.what}
         try:

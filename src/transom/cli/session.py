@@ -24,7 +24,7 @@ from transom.errors import InputError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
 from transom.llm.prices import Prices, Spending, priced_exporter
-from transom.runs import Retention, Run, Workspace, find_workspace
+from transom.runs import Run, Workspace, find_workspace
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
 from transom.telemetry.address import checked, shown
@@ -227,8 +227,7 @@ class Session:
         if spending:
             spending.take_in(run.id, run.state.replies)
             run.spending = spending
-        cache = self.settings.cache
-        run.files.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
+        run.files.keep(self.settings.cache)
         self.open_runs.append(run.id)
         async with run:
             try:

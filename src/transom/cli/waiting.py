@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -21,7 +20,8 @@ from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
 from transom.runs import write_file
-from transom.runs.questions import APPROVAL, Choice, cut, in_full, short
+from transom.runs.questions import APPROVAL, Choice, cut, in_full, options_of, which
+from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
 _WORDS = ("keep", "redo", "approve", "refuse")
@@ -58,11 +58,8 @@ class OpenQuestion:
 
     @property
     def command(self) -> str:
-        """The command that answers it; pasted with several words to choose from, it answers nothing."""
-        which = f" --question {self.question}" if self.question else ""
-        listed = "--choose N" if self.long else ", or ".join(map(shlex.quote, self.options))
-        words = listed or '"YOUR WORDS"'
-        return f"transom answer {self.runs[0]}{which} {words}"
+        """The command that answers it."""
+        return answer_command(self.runs[0], self.question, self.options)
 
     def ask(self) -> str:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
@@ -184,7 +181,7 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                 if "file" not in choice:
                     told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
                 if left := [*run.state.waiting.values()]:
-                    names = [in_full(one) + ("" if "file" in one else f" (--question {short(one)})") for one in left]
+                    names = [in_full(one) + ("" if "file" in one else f" (--question {which(one)})") for one in left]
                     step = f"waiting for an answer, too: {', '.join(names)}"
     return session.report(told, f"{line}; {step}")
 
@@ -222,19 +219,16 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
     for choice in found.state.waiting.values():
         print_ = choice["fingerprint"]
         since = next((at for at, data in pauses if (data.get("choice") or {}).get("fingerprint") == print_), last)
-        question, options = short(choice), ("keep", "redo")
         if "prompt" in choice:
-            asks, options = str(choice["prompt"]), tuple(choice["options"])
+            asks = str(choice["prompt"])
         elif "file" in choice:
-            question = choice["stage"]
             asks = f"{choice['file']} and what it is made from have both changed: which counts?"
         else:
             asks = "This call was begun; was it carried out?"
-            if choice["kind"] == APPROVAL:
-                asks, options = "May this tool call be carried out?", ("approve", "refuse")
+            asks = "May this tool call be carried out?" if choice["kind"] == APPROVAL else asks
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
             asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
-        yield OpenQuestion(run, question, since, asks, options)
+        yield OpenQuestion(run, which(choice), since, asks, options_of(choice))
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:

@@ -20,7 +20,7 @@ from transom.cli.tree import group
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, Seen
-from transom.context.changes import Changes
+from transom.context.changes import changes, lines_of_changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
@@ -126,8 +126,8 @@ async def show_window(session: Session, run: RunArgument, call: CallNumber = Non
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
     if diff is not None:
-        changes, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
-        return session.report(document | {"diff": changes}, *lines)
+        told, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
+        return session.report(document | {"diff": told}, *lines)
     if call is not None and session.format == "text":
         return _print_whole(chosen[0])
     lines = [line for one in chosen for line in [*_call_lines(one), ""]]
@@ -205,11 +205,11 @@ def _print_whole(call: Call) -> int:
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     """Where two windows part, as JSON and for people."""
-    changes = Changes.between(first.request, last.request)
+    changed = changes(first.request, last.request)
     names = (f"call {first.number}", f"call {last.number}")
     lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
-    document = {"from": first.number, "to": last.number, "changes": changes.to_json(), "lines": lines}
-    return document, [*changes.lines(), *lines]
+    document = {"from": first.number, "to": last.number, "changes": changed, "lines": lines}
+    return document, [*lines_of_changes(changed), *lines]
 
 
 trace_app = group("trace")

@@ -29,9 +29,8 @@
     ├── MemoryUnavailable       memory cannot be reached; a run can go on without it
     ├── RunError                a run cannot be opened or continued
     │   ├── RunBusy             another process holds the run
-    │   ├── LeftUnanswered      a message was stopped in an earlier life, and something else was said then
+    │   ├── Unanswered          a message was stopped when the code ran before, and something else was said then
     │   └── Paused              a run waits for a person or a model
-    │       └── ApprovalNeeded  ... for a person's leave to carry out a tool call
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  no level of isolation on this machine
         ├── RegexFailed         a regular expression of a person or a checker finds no end
@@ -67,7 +66,6 @@ from transom.errors.providers import (
     with_causes,
 )
 from transom.errors.running import (
-    ApprovalNeeded,
     AtomFailed,
     CapReached,
     OutOfTurns,
@@ -91,7 +89,6 @@ from transom.errors.tools import (
 )
 
 __all__ = [
-    "ApprovalNeeded",
     "AtomFailed",
     "AuthenticationFailed",
     "CapReached",

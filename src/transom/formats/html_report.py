@@ -1,19 +1,20 @@
 """One-file HTML reports: the verdict first, evidence in its lines, no script and no address of anything outside.
 
-A product says what stands on the page (`Page`); how it looks is `templates/page.html`. All texts are escaped.
+What stands on the page is a `Page`; how it looks is `templates/page.html`. All texts are escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from transom.errors import InputError
+from transom.formats.report_page import Entry, Page
 from transom.formats.text_files import ReadAgain, TextFile
 
-Tone = Literal["good", "bad", "warn", "plain"]
+SHOWN = 500
+"""Entries of one section on a page."""
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _WIDEST = 400  # characters of a line of evidence
@@ -28,68 +29,12 @@ class Line:
     marked: bool = False
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One thing that was judged.
+def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
+    """The page as one HTML document in UTF-8.
 
-    Attributes:
-        title: what it is.
-        tone: its colour.
-        place: `file:line`.
-        note: why it was judged so.
-        facts: names and values.
-        lines: the evidence in its context.
+    Args:
+        folders: where the files of entries may lie; evidence stands between its neighbours where the file still has it.
     """
-
-    title: str
-    tone: Tone = "plain"
-    place: str = ""
-    note: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    lines: tuple[Line, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows under a head."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading with text, entries and a table, each of which may lack. A closed section opens at a click."""
-
-    title: str
-    text: str = ""
-    entries: tuple[Entry, ...] = ()
-    table: Table | None = None
-    closed: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """One verdict with what stands behind it."""
-
-    title: str
-    verdict: str
-    tone: Tone
-    lead: str = ""
-    sections: tuple[Section, ...] = ()
-
-
-@dataclass(frozen=True)
-class Page:
-    """A report: several parts get a table that leads to each."""
-
-    title: str
-    parts: tuple[Part, ...]
-    footer: str = ""
-
-
-def html_report(page: Page) -> bytes:
-    """The page as one HTML document in UTF-8."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
 
     # Files are escaped whatever their name: nothing on a page is ours to trust.
@@ -101,7 +46,35 @@ def html_report(page: Page) -> bytes:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("page.html").render(page=page).encode("utf-8", "backslashreplace")
+    context = _context(page, folders)
+    template = environment.get_template("page.html")
+    text = template.render(page=page, shown=SHOWN, lines_of=lambda entry: _evidence(entry, context))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[Line, ...]]:
+    """(file, line) -> the line between its neighbours; each file is read once."""
+    wanted: dict[str, set[int]] = {}
+    for section in (section for part in page.parts for section in part.sections):
+        for one in section.entries[:SHOWN]:
+            if one.file and one.line and one.content:
+                wanted.setdefault(one.file, set()).add(one.line)
+    found: dict[tuple[str, int], tuple[Line, ...]] = {}
+    for name, numbers in wanted.items():
+        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if path:
+            found |= {(name, number): lines for number, lines in context_lines(path, numbers).items()}
+    return found
+
+
+def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]) -> tuple[Line, ...]:
+    """The lines that an entry shows: those of the file, or, where it is gone or another one by now, what was read."""
+    first = entry.content.strip().partition("\n")[0]
+    if not first or not entry.line:
+        return ()
+    lines = context.get((entry.file or "", entry.line), ())
+    there = any(line.marked and first in line.text for line in lines)
+    return lines if there else (Line(entry.line, entry.content, marked=True),)
 
 
 def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict[int, tuple[Line, ...]]:

@@ -1,4 +1,4 @@
-"""Learning: a playbook whose insights gain or lose standing by the outcomes of the runs that used them."""
+"""Learning: a playbook of insights; outcomes of the runs that used an insight raise or lower its standing."""
 
 from transom.learning.caching import ContextCacheOptimizer, StablePrefixBuilder
 from transom.learning.compaction import CompactionManager, ContextBudgetManager

@@ -1,4 +1,4 @@
-"""Contexts that a vendor's cache can read: a prefix with the same bytes each time, and what that saves."""
+"""Contexts for a vendor's prompt cache: a prefix that is byte-equal in each call, and statistics of the savings."""
 
 from __future__ import annotations
 
@@ -6,57 +6,58 @@ from pathlib import Path
 from typing import Any, Self
 
 from transom.context.cache import CacheMonitor
-from transom.context.prefix import StablePrefix
 from transom.llm import Block, Request, Tier, Window
 from transom.llm.cache_terms import MOST_MARKS, CacheTerms
 from transom.telemetry.calls import is_call, tokens_of
 from transom.telemetry.read import read_traces
 
 USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
-"""A tenth for what is read, a quarter more for what is written, no minimum; pass a vendor's own where it is known."""
+"""Default prices: reads cost a tenth, writes a quarter more, no minimum; pass the vendor's own where known."""
 
-_NEWEST = 100  # calls that are counted
+_FIRST = {"identity": 0, "capabilities": 1}
+_NEWEST = 100  # the newest calls, which the statistics count
 _TIERS = (("stable_prefix", Tier.STABLE), ("semi_stable", Tier.SESSION), ("dynamic", Tier.TURN))
 
 
 class StablePrefixBuilder:
-    """Builds the text that comes first in each call; in whatever order it is built, its bytes are the same."""
+    """Builds the text that comes first in each call; its bytes do not depend on the order of the calls here."""
 
     def __init__(self) -> None:
-        self._prefix = StablePrefix()
+        self._texts: dict[str, str] = {}
 
     def add_identity(self, text: str) -> Self:
-        """Who the model is."""
+        """Add who the model is."""
         return self.add_section("identity", text)
 
     def add_capabilities(self, text: str) -> Self:
-        """What it can do."""
+        """Add what the model can do."""
         return self.add_section("capabilities", text)
 
     def add_tools(self, text: str) -> Self:
-        """What it may call, in words."""
+        """Add the tools that the model may call, in words."""
         return self.add_section("tools", text)
 
     def add_section(self, name: str, text: str) -> Self:
-        """Anything else that never changes; a second text of one name replaces the first."""
-        self._prefix = self._prefix.with_block(name, text)
+        """Add any other text that never changes; a second text of one name replaces the first."""
+        self._texts[name] = text
         return self
 
     def build(self) -> str:
-        """The text."""
-        return "\n\n".join(block.text for block in self._prefix.blocks)
+        """Return the prefix as text."""
+        return "\n\n".join(block.text for block in self.blocks)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The same for `Role.prompt`."""
-        return self._prefix.blocks
+        """The prefix as blocks, for `Role.prompt`: identity and capabilities first, the others by name."""
+        names = sorted(self._texts, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
+        return tuple(Block(name, self._texts[name], Tier.STABLE) for name in names)
 
 
 class ContextCacheOptimizer:
-    """Puts the three tiers of a context in order, and watches how much of it a cache can read.
+    """Joins the three tiers of a context in order, and measures how much of it a cache can read.
 
     Args:
-        terms: the vendor's, see `transom.llm.cache_terms`.
+        terms: prices of the vendor's cache, see `transom.llm.cache_terms`.
     """
 
     def __init__(self, terms: CacheTerms = USUAL_TERMS) -> None:
@@ -64,18 +65,18 @@ class ContextCacheOptimizer:
         self._hits: list[bool] = []
 
     def prepare_context(self, stable_prefix: str, semi_stable: str = "", dynamic: str = "") -> str:
-        """One context: what never changes, what stays for a session, what is new."""
+        """Join one context: the text that never changes, the session's text, the new text."""
         texts = (stable_prefix, semi_stable, dynamic)
         blocks = [Block(name, text, tier) for (name, tier), text in zip(_TIERS, texts, strict=True) if text]
         self._hits.append(self._monitor.watch(Request("context", Window(tuple(blocks)))).hit)
         return "\n\n".join(block.text for block in blocks)
 
     def get_stats(self) -> dict[str, Any]:
-        """Counts and estimates; the cost of writing into the cache is part of what is saved."""
+        """Return counts and estimated savings; the cost of cache writes is included."""
         return counts_of(self._hits) | {"estimated_savings_percent": max(0.0, 100 * (1 - self._monitor.savings().cost))}
 
     def get_report(self) -> str:
-        """The same in lines."""
+        """Return the statistics as lines of text."""
         stats = self.get_stats()
         hits = f"Cache Hits: {stats['cache_hits']}/{stats['total_requests']} ({stats['hit_rate']:.0%})"
         saved = f"Estimated Savings: {stats['estimated_savings_percent']:.0f}%"
@@ -83,18 +84,18 @@ class ContextCacheOptimizer:
 
 
 def counts_of(hits: list[bool]) -> dict[str, Any]:
-    """How many requests found something in a cache: `total_requests`, `cache_hits`, `cache_misses`, `hit_rate`."""
+    """Count the requests that read from a cache: `total_requests`, `cache_hits`, `cache_misses`, `hit_rate`."""
     total, found = len(hits), sum(hits)
     rate = found / total if total else 0.0
     return {"total_requests": total, "cache_hits": found, "cache_misses": total - found, "hit_rate": rate}
 
 
 def cache_stats(workspace: Path) -> dict[str, Any]:
-    """What the vendors reported of the newest calls in a workspace's traces.
+    """Read what vendors reported of the newest calls, from a workspace's traces.
 
     Returns:
         `total_requests` (at most 100), `cache_hits`, `cache_misses`, `hit_rate`, `input_tokens`, `cached_tokens`,
-        `estimated_savings_percent` of the cost of the input, the cost of writing into the cache included.
+        `estimated_savings_percent` of the cost of the input; the cost of cache writes is included.
     """
     ended = [span for _, spans in read_traces(workspace / "traces") for span in spans if is_call(span) and span.end]
     answered = sorted((span for span in ended if span.status != "error"), key=lambda span: span.end or 0)

@@ -1,4 +1,4 @@
-"""The record of a long piece of work: trials fold into exact figures, errors and milestones stay word for word."""
+"""The log of a long task: trials fold into exact statistics, errors and milestones stay word for word."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from transom.context.compaction import compact
 from transom.errors import InputError
 from transom.llm import AssistantMessage, Text, estimate_tokens
 
-_ALL = 10**12  # tokens: of the record nothing is left out for want of room
-_WORST = 200  # characters of a milestone's name that stand in its mark
+_ALL = 10**12  # tokens: no limit, so that compaction drops nothing for want of room
+_LONGEST = 200  # characters of a milestone's name in its mark
 
 
 class CompactionManager:
-    """Gathers events and folds the older ones, on the history that conversations have.
+    """Collects events and folds the older ones, with the history that conversations use.
 
     Args:
-        compaction_threshold: the record is folded once it has more unfolded events.
-        keep_recent: so many of the newest stay as they are.
+        compaction_threshold: the log is folded once it has more unfolded events.
+        keep_recent: number of the newest events that stay as they are.
         keep_errors: errors survive folding, word for word and in order; milestones always do.
-        maximise: the best objective is the largest.
+        maximise: whether the best objective is the largest.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class CompactionManager:
     def add_trial_event(
         self, trial_number: int, success: bool, objective: float | None = None, duration: float | None = None
     ) -> None:
-        """A trial ended; its objective and its duration in seconds count in the figures."""
+        """Add the end of a trial; its objective and its duration in seconds count in the statistics."""
         measured = {"objective": objective, "seconds": duration}
         values = {name: value for name, value in measured.items() if value is not None}
         shown = "".join(f", {name} {value:g}" for name, value in values.items())
@@ -48,31 +48,31 @@ class CompactionManager:
         self._add(f"Trial {trial_number} {'complete' if success else 'failed'}{shown}", mark)
 
     def add_error_event(self, message: str, error_type: str = "") -> None:
-        """Something went wrong."""
+        """Add an error."""
         text = f"ERROR ({error_type}): {message}" if error_type else f"ERROR: {message}"
         self._add(text, Mark(preserve=self._keep_errors))
 
     def add_milestone(self, description: str, details: Mapping[str, Any] | None = None) -> None:
-        """Something was reached."""
-        told = f" ({', '.join(f'{name}={value}' for name, value in details.items())})" if details else ""
-        name = " ".join(description.split())[:_WORST] or "milestone"
-        self._add(f"MILESTONE: {description}{told}", Mark(milestone="".join(filter(str.isprintable, name))))
+        """Add a milestone."""
+        shown = f" ({', '.join(f'{name}={value}' for name, value in details.items())})" if details else ""
+        name = " ".join(description.split())[:_LONGEST] or "milestone"
+        self._add(f"MILESTONE: {description}{shown}", Mark(milestone="".join(filter(str.isprintable, name))))
 
     @property
     def events(self) -> list[str]:
-        """The texts that still stand word for word, in order."""
+        """The texts of the events that are not folded, in order."""
         folded = self.history.folded
         return [_text(event) for event in (*(folded.kept if folded else ()), *self.history.live)]
 
     def get_stats(self) -> dict[str, Any]:
-        """How many events there were, stand and were folded, and how often."""
+        """Count the events: all, unfolded, folded; and how often the log was folded."""
         total, standing = self.history.count, len(self.events)
-        told = {"total_events": total, "standing_events": standing, "folded_events": total - standing}
-        return {**told, "compaction_count": self.compaction_count}
+        stats = {"total_events": total, "standing_events": standing, "folded_events": total - standing}
+        return {**stats, "compaction_count": self.compaction_count}
 
     @property
     def summary(self) -> str:
-        """One line on the trials that were folded, "" where none was; its figures are exact."""
+        """One line of exact statistics on the folded trials, "" where none was folded."""
         folded = self.history.folded
         values = folded.statistics.values if folded else {}
         if "trial" not in values:
@@ -85,9 +85,9 @@ class CompactionManager:
         return f"Trials {numbers.least:g}-{numbers.most:g} ({numbers.count}): {', '.join(parts)}"
 
     def get_context_string(self, tokens: int | None = None) -> str:
-        """The record as text, of at most so many tokens, as estimated.
+        """Return the log as text of at most `tokens` estimated tokens.
 
-        For want of room equal events become one with its count, then the oldest are left out, and a line says how many.
+        Beyond the limit equal events become one line with a count; then the oldest are left out and counted in a line.
         """
         head = [self.summary] if self.summary else []
         whole = "\n".join([*head, *self.events])
@@ -109,10 +109,10 @@ class CompactionManager:
 
 
 class ContextBudgetManager:
-    """How the tokens of a window are divided, and how much of each part is used.
+    """Divides the tokens of a window into parts, and tracks how much of each part is used.
 
     Args:
-        budget: tokens by part, and `total`; None: those of `transom.context`, 100,000 together.
+        budget: tokens by part, and `total`; None: the parts of `transom.context`, 100,000 together.
     """
 
     def __init__(self, budget: Mapping[str, int] | None = None) -> None:
@@ -121,22 +121,22 @@ class ContextBudgetManager:
         self.usage: dict[str, int] = dict.fromkeys((name for name in chosen if name != "total"), 0)
 
     def update_usage(self, section: str, tokens: int | str) -> None:
-        """Note what a part takes: a number of tokens, or the text itself. InputError: there is no such part."""
+        """Set the usage of a part: a number of tokens, or the text itself. InputError: the part is unknown."""
         if section not in self.usage:
-            raise InputError(f"there is no part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
+            raise InputError(f"unknown part {section!r}", where="budget", hint=f"use {', '.join(self.usage)}")
         self.usage[section] = estimate_tokens(tokens) if isinstance(tokens, str) else tokens
 
     def get_available(self, section: str) -> int:
-        """Tokens that are left of a part; negative where it takes too much."""
+        """Return the tokens that are left of a part; negative where its usage is over its budget."""
         return self.budget[section] - self.usage.get(section, 0)
 
     @property
     def total_used(self) -> int:
-        """Tokens of all parts together."""
+        """Tokens used by all parts together."""
         return sum(self.usage.values())
 
     def is_over_budget(self, section: str | None = None) -> bool:
-        """Whether a part, or all of them together, takes more than it may."""
+        """Whether a part, or the whole window where no part is named, is over its budget."""
         return self.total_used > self.budget["total"] if section is None else self.get_available(section) < 0
 
 

@@ -1,4 +1,4 @@
-"""Tending a playbook by single changes, asking a person where it is unsure, and reporting how it stands."""
+"""Curation of a playbook: single changes, questions for a person, and a report on its state."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from transom.learning.likeness import fingerprint
 from transom.learning.playbook import Playbook
 from transom.store.tables import Connection
 
-_BEST = 5  # insights of a report
-_TRIED = 4  # outcomes from which evidence that points both ways is a question
-_UNSURE = (0.35, 0.65)
+_BEST = 5  # insights in each list of a report
+_TRIED = 4  # outcomes from which mixed evidence is worth a question
+_UNSURE = (0.35, 0.65)  # confidence of an insight with mixed evidence
 
 
 @dataclass(frozen=True)
 class ReviewQuestion:
-    """What a person is asked of an insight: outcomes speak for it and against it, or it was long not used."""
+    """A question for a person on an insight with mixed evidence, or on one that was long not used."""
 
     kind: Literal["uncertain", "stale"]
     insight: Insight
@@ -31,16 +31,16 @@ class ReviewQuestion:
 
 
 class Curator:
-    """Changes insights one by one. Nothing is ever rewritten: each change is an event, and can be read again.
+    """Changes single insights; each change is an event, and no event is ever rewritten.
 
-    An id that is none, or that of a retired insight, is an InputError.
+    InputError: an id is unknown, or its insight is retired.
     """
 
     def __init__(self, playbook: Playbook) -> None:
         self._playbook = playbook
 
     def merge(self, keep: str, *others: str, by: str = "") -> Insight:
-        """Make others part of one: it gets their counts, tags and sources, and feedback on them counts for it."""
+        """Merge others into one insight: it gets their counts, tags and sources, and later feedback on them."""
         into = self._living(keep)
 
         def join(run: Connection) -> None:
@@ -63,7 +63,7 @@ class Curator:
         valid_until: str | None = None,
         by: str = "",
     ) -> Insight:
-        """Change what is given of an insight; its id and its counts stay. InputError: another one has that text."""
+        """Change fields of an insight; its id and counts stay. InputError: another insight has that text."""
         playbook, insight = self._playbook, self._living(key)
         given: dict[str, Json] = {
             "tags": None if tags is None else [*tags],
@@ -96,7 +96,7 @@ class Curator:
         return playbook.require(key)
 
     def retire(self, key: str, why: str, *, by: str = "") -> Insight:
-        """Show it no more. It stays as a tombstone, and is not learned again. InputError: no reason is given."""
+        """Hide an insight. It stays as a tombstone and is not learned again. InputError: no reason is given."""
         self._living(key)
         if not why.strip():
             raise InputError("no reason is given", where=key, hint="say why (--why), for whoever meets it later")
@@ -111,12 +111,12 @@ class Curator:
         return self._append("restored", key, {"by": by})
 
     def confirm(self, key: str, *, by: str) -> Insight:
-        """Note that a person says that it holds: one outcome for it, and it is not stale any more."""
+        """Record that a person confirms an insight: one outcome for it, and it is no longer stale."""
         self._living(key)
         return self._append("confirmed", key, {"by": by})
 
     def questions(self, limit: int = 10) -> list[ReviewQuestion]:
-        """What is best asked: where outcomes speak for and against it, then what was longest not used."""
+        """Return the questions to ask first: mixed evidence, then insights that were longest not used."""
         now, asked = self._playbook.clock(), list[tuple[int, float, str, ReviewQuestion]]()
         for one in self._playbook.items.values():
             idle = days_between(max(one.created_at, one.last_used, one.confirmed_at), now)
@@ -141,7 +141,7 @@ class Curator:
 
 @dataclass(frozen=True)
 class Report:
-    """What was learned by a time, UTC: which insights stand best, which fail, and what is best asked of a person."""
+    """The state of a playbook at a time, UTC: its best and worst insights, and questions for a person."""
 
     at: str
     stats: Mapping[str, Any]
@@ -151,14 +151,14 @@ class Report:
 
 
 def elsewhere(playbook: Playbook) -> dict[str, int]:
-    """How many living insights there are in scopes that are not seen from here."""
+    """Count the living insights by scope, for scopes that this playbook's view does not include."""
     seen = playbook.view.scopes
     sql = f"SELECT scope, count(*) FROM insights WHERE retired = '' AND scope NOT IN ({','.join('?' * len(seen))})"
     return dict(playbook.ledger.tables.query(f"{sql} GROUP BY scope ORDER BY scope", seen))
 
 
 def learning_report(playbook: Playbook) -> Report:
-    """The report of a playbook."""
+    """Return the report of a playbook."""
     ordered = sorted((one for one in playbook.items.values() if one.tested), key=lambda one: (-one.lower_bound, one.id))
     best = [one for one in ordered if one.net_score > 0][:_BEST]
     worst = [one for one in reversed(ordered) if one.net_score < 0][:_BEST]

@@ -1,4 +1,4 @@
-"""Playbooks as files: JSON for git and other tools, and the session notes of an older system."""
+"""Playbooks as files: JSON for git and other tools, and session notes of an older system."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from transom.canonical import Json, pretty_json
+from transom.canonical import Json, pretty_json, write_atomic
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
+from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 from transom.store.tables import Connection
 
-if TYPE_CHECKING:
-    from transom.learning.playbook import Playbook
-
 VERSION = 1
-_MOST_BYTES = 1 << 30  # of a file that is read
+_MOST_BYTES = 1 << 30  # the largest file that is read
 _ID = r"^(str|mis|tool|cal|dom|wf)-\d{5,9}$"
 _NOTES: Mapping[str, InsightCategory] = {
     "failure": InsightCategory.MISTAKE,
@@ -34,7 +32,7 @@ _NOTES: Mapping[str, InsightCategory] = {
 
 
 class InsightDocument(BaseModel):
-    """An insight in a file: the usual fields, and ours where they say something."""
+    """An insight in a file: the common fields, and fields of our own that have defaults."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -59,7 +57,7 @@ class InsightDocument(BaseModel):
     egress: Egress = "any"
 
     def insight(self) -> Insight:
-        """It as a playbook has it."""
+        """Return the insight as a playbook holds it."""
         usual, tested = _usual_against(self.category, self.harmful_count), self.helpful_count + self.harmful_count
         against = usual if self.against_count is None else min(self.against_count, tested)
         known = [Source.from_json(one) for one in self.sources]
@@ -74,7 +72,7 @@ class InsightDocument(BaseModel):
 
 
 class PlaybookDocument(BaseModel):
-    """A playbook in a file."""
+    """A playbook file."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -86,9 +84,9 @@ class PlaybookDocument(BaseModel):
 
 @dataclass
 class Imported:
-    """What came of an import: ids that are new here, those that were there, and, by ids of the file, other ones here.
+    """The result of an import: new ids, ids that were known, and file ids that became other ids here.
 
-    Lines that cannot be read are named: `file:line: what is wrong`.
+    `unreadable` has the lines that cannot be read: `file:line: what is wrong`.
     """
 
     added: list[str] = field(default_factory=list)
@@ -97,8 +95,29 @@ class Imported:
     unreadable: list[str] = field(default_factory=list)
 
 
+def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
+    """Return a playbook with the insights of a JSON file.
+
+    Args:
+        path: the file.
+        kept: the playbook lives in a database beside the file, which may be missing; else in memory.
+
+    Raises:
+        InputError: the file cannot be read as a playbook.
+    """
+    playbook = Playbook(path.with_suffix(".db") if kept else None)
+    if path.exists() or not kept:
+        import_json(playbook, path)
+    return playbook
+
+
+def save_playbook(playbook: Playbook, path: Path) -> None:
+    """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
+    write_atomic(path, export_json(playbook).encode())
+
+
 def export_json(playbook: Playbook) -> str:
-    """All insights that are seen, by id; tombstones apart. What was merged is part of the others and is left out."""
+    """Return the visible insights as JSON, by id; tombstones apart, merged insights left out."""
     where, values = playbook.view.visible
     insights = playbook.ledger.insights(f"merged_into = '' AND {where}", values, order="serial, id")
     newest = max((max(one.created_at, one.last_used, one.confirmed_at) for one in insights), default="")
@@ -109,8 +128,8 @@ def export_json(playbook: Playbook) -> str:
 
 
 def insight_json(one: Insight) -> dict[str, Json]:
-    """An insight as in a file."""
-    told: dict[str, Json] = {
+    """Return an insight as it is written to a file."""
+    data: dict[str, Json] = {
         "id": one.id,
         "category": one.category.value,
         "content": one.content,
@@ -122,17 +141,17 @@ def insight_json(one: Insight) -> dict[str, Json]:
         "tags": [*one.tags],
     }
     if one.against_count != _usual_against(one.category, one.harmful_count):
-        told["against_count"] = one.against_count
+        data["against_count"] = one.against_count
     if more := [source.to_json() for source in one.sources if source.to_json().keys() - {"trial"}]:
-        told["sources"] = [*more]
+        data["sources"] = [*more]
     names = ("scope", "egress", "owner", "overrides", "confirmed_at", "valid_from", "valid_until", "retired")
-    return {**told, **{name: value for name in names if (value := getattr(one, name)) not in ("", "global", "any")}}
+    return {**data, **{name: value for name in names if (value := getattr(one, name)) not in ("", "global", "any")}}
 
 
 def import_json(playbook: Playbook, path: Path) -> Imported:
-    """Add what a file holds. Doing it twice changes nothing: counts are raised to the file's, never summed.
+    """Add the insights of a file. A second import changes nothing: counts are raised to the file's, never summed.
 
-    A file that is no playbook, or newer than this code, is an InputError.
+    InputError: the file is not a playbook, or its version is newer than this code.
     """
     document, imported = _read(path), Imported()
     items = [one.insight() for one in (*document.items.values(), *document.retired.values())]
@@ -151,10 +170,10 @@ def import_json(playbook: Playbook, path: Path) -> Imported:
 
 
 def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
-    """Add the insights of session notes, one JSON object a line: `category`, `insight`, `tags`; they hold where the
-    playbook is seen from.
+    """Add insights from session notes, one JSON object a line with `category`, `insight` and `tags`.
 
-    Doing it twice changes nothing. Lines that cannot be read are listed; a file that cannot be is an InputError.
+    Their scope is the narrowest of the playbook's view. A second import changes nothing. Lines that cannot be read are
+    listed. InputError: a file cannot be read.
     """
     imported = Imported()
     for path in paths:
@@ -170,7 +189,7 @@ def import_notes(playbook: Playbook, paths: Sequence[Path]) -> Imported:
                 draft = Insight("", category, note["insight"], tags=(*tags,), sources=(source,))
                 found, new = playbook.add(replace(draft, scope=view.scopes[0], owner=view.user))
             except (ValueError, TypeError, KeyError, AttributeError, InputError) as error:
-                what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                what = f"key {error} is missing" if isinstance(error, KeyError) else str(error)
                 imported.unreadable.append(f"{path}:{number}: {what}")
                 continue
             (imported.added if new else imported.known).append(found.id)
@@ -188,9 +207,9 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
             to.renamed[one.id] = here.id
         more = any(counts) or not {*one.tags} <= {*here.tags} or one.last_used > here.last_used
         if more or (one.egress, here.egress) == ("local", "any"):
-            noted: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
-            noted |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
-            ledger.append(run, "raised", here.id, noted)
+            raised: dict[str, Json] = {"counts": [*counts], "tags": [*one.tags], "last_used": one.last_used}
+            raised |= {"sources": [source.to_json() for source in one.sources], "egress": one.egress}
+            ledger.append(run, "raised", here.id, raised)
             playbook.reindex(run, here.id)
         if one.retired and not same[0].retired:
             ledger.append(run, "retired", here.id, {"why": one.retired})
@@ -204,7 +223,7 @@ def _put(playbook: Playbook, run: Connection, one: Insight, to: Imported) -> Non
 
 
 def _usual_against(category: InsightCategory, harmful: int) -> int:
-    """What speaks against an insight where nothing else is said: of a mistake nothing, see `supports`."""
+    """Return the default of `against_count`: 0 for a mistake, see `supports`, else the bad outcomes."""
     return 0 if category is InsightCategory.MISTAKE else harmful
 
 

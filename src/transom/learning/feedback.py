@@ -1,4 +1,4 @@
-"""The loop from outcomes to the playbook: who was relied on gains or loses standing, and what went wrong is learned."""
+"""Feedback from trials to the playbook: outcomes count for the insights used, and errors become insights."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from transom.learning.exchange import load_playbook, save_playbook
 from transom.learning.insight import Source
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
 
-_SURE_ENOUGH = 0.5  # confidence from which candidates of a study are added
+_SURE_ENOUGH = 0.5  # least confidence of a study's candidates that are added
 
 
 class FeedbackLoop:
     """Processes the trials of one study.
 
     Args:
-        playbook: an open one, or a JSON file: then its events are kept in a database beside it, safe for several
+        playbook: an open playbook, or a JSON file: then events go to a database beside it, safe for several
             processes, and the file is written when the study ends.
-        run: names the study's run; given again after a restart, no trial is counted twice. None: a new one.
+        run: id of the study's run; given again after a restart, no trial is counted twice. None: a new id.
     """
 
     def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
         self._file = None if isinstance(playbook, Playbook) else Path(playbook)
-        self.playbook = playbook if isinstance(playbook, Playbook) else Playbook.beside(Path(playbook))
+        self.playbook = playbook if isinstance(playbook, Playbook) else load_playbook(Path(playbook), kept=True)
         self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
         self._trials: list[tuple[bool, float | None]] = []
@@ -40,27 +41,27 @@ class FeedbackLoop:
         context_items_used: Sequence[str] | None = None,
         errors: Sequence[str] | None = None,
     ) -> dict[str, Any]:
-        """Count a trial, once, for the insights that it relied on, and keep what it teaches until the study ends.
+        """Count a trial once for the insights that it used, and keep its candidates until the study ends.
 
         Args:
-            context_items_used: ids of the insights that it relied on, not of all that were shown.
+            context_items_used: ids of the insights that the trial relied on, not of all that were shown.
 
         Returns:
-            `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (how many).
+            `trial_number`, `success`, `items_updated` (ids), `new_insights_pending` (a number).
         """
         source = Source(self._run, f"trial-{trial_number}", trial_number, by="feedback")
         tried, messages = dict(design_variables or {}), [*(errors or ())]
-        told = OptimizationOutcome(trial_number, success, objective_value, (), messages, tried, source)
+        outcome = OptimizationOutcome(trial_number, success, objective_value, (), messages, tried, source)
         before = len(self.reflector.pending)
-        updated = self.reflector.learn(told, context_items_used or ())
+        updated = self.reflector.learn(outcome, context_items_used or ())
         self._trials.append((success, objective_value))
         self._used |= dict.fromkeys(updated)
         pending = len(self.reflector.pending) - before
-        done = {"trial_number": trial_number, "success": success}
-        return {**done, "items_updated": updated, "new_insights_pending": pending}
+        result = {"trial_number": trial_number, "success": success}
+        return {**result, "items_updated": updated, "new_insights_pending": pending}
 
     def process_batch(self, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Several trials; each holds the arguments of `process_trial_result`."""
+        """Process several trials; each mapping holds the arguments of `process_trial_result`."""
         results = [self.process_trial_result(**trial) for trial in trials]
         return {
             "trials_processed": len(results),
@@ -71,9 +72,9 @@ class FeedbackLoop:
         }
 
     def finalize_study(self, study_stats: Mapping[str, Any]) -> dict[str, Any]:
-        """End the study: add what it taught, retire what evidence condemns, write the file.
+        """End the study: add its candidates, retire insights that the evidence condemns, write the file.
 
-        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; what lacks is counted.
+        `study_stats` has `name`, `total_trials`, `best_value`, `convergence_rate`, `method`; missing ones are computed.
         """
         trials, used = self._trials, [*self._used]
         self._trials, self._used = [], {}
@@ -90,7 +91,7 @@ class FeedbackLoop:
         added = self.reflector.commit_insights(_SURE_ENOUGH)
         pruned = self.playbook.prune_harmful()
         if self._file:
-            self.playbook.save(self._file)
+            save_playbook(self.playbook, self._file)
         return {
             "insights_added": added,
             "items_pruned": pruned,

@@ -1,4 +1,4 @@
-"""An insight: one piece of knowledge, where it came from, and how it stands by the outcomes of those who used it."""
+"""An insight: one piece of knowledge, its sources, and its standing by the outcomes of its use."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from transom.errors import InputError
 from transom.llm.turns import Egress
 
 HALF_LIFE_DAYS = 180.0
-"""After so long without use half of what decay may take is gone."""
+"""Days without use after which half of the possible decay has happened."""
 FLOOR = 0.5
-"""What decay leaves in any case: it orders insights anew and never hides one."""
+"""The share that decay always leaves: decay changes the order of insights and never hides one."""
 UNTESTED = 0.5
 """The confidence of an insight without feedback."""
 
@@ -23,7 +23,7 @@ _SURENESS = 1.645  # standard deviations: one-sided 95 %
 
 
 class InsightCategory(StrEnum):
-    """What an insight is about; the value begins its id."""
+    """The subject of an insight; the value begins its id."""
 
     STRATEGY = "str"
     MISTAKE = "mis"
@@ -34,19 +34,19 @@ class InsightCategory(StrEnum):
 
     @classmethod
     def named(cls, text: str) -> InsightCategory:
-        """The category of that code or name: `mis`, `MISTAKE`. InputError: there is none."""
+        """Return the category of a code or name: `mis`, `MISTAKE`. InputError: the category is unknown."""
         for one in cls:
             if text.lower() in (one.value, one.name.lower()):
                 return one
         hint = f"choose {', '.join(f'{one.value} ({one.name.lower()})' for one in cls)}"
-        raise InputError(f"there is no category {text!r}", where="category", hint=hint)
+        raise InputError(f"unknown category {text!r}", where="category", hint=hint)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where an insight, or feedback on it, came from; what is not known is empty.
+    """The origin of an insight or of feedback on it; unknown fields are empty.
 
-    `by` is a person, or the part of the program that wrote it.
+    `by` is a person, or the part of the program that recorded it.
     """
 
     run: str = ""
@@ -56,12 +56,12 @@ class Source:
     by: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """What is known of it."""
+        """Return the fields that are known."""
         return {name: value for name, value in asdict(self).items() if value not in ("", None)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Source:
-        """The inverse of `to_json`; what it does not know is passed over."""
+        """Read the result of `to_json`; unknown keys are ignored."""
         trial = data.get("trial")
         text = {name: str(data.get(name) or "") for name in ("run", "stage", "study", "by")}
         return cls(**text, trial=trial if isinstance(trial, int) else None)
@@ -69,23 +69,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Insight:
-    """One entry of a playbook, as it stands. A value: the playbook changes it.
+    """One entry of a playbook, immutable; only the playbook changes it.
 
     Attributes:
-        id: `str-00001`; "" for one that is to be added.
-        helpful_count, harmful_count: good and bad outcomes with it.
-        against_count: which of both speak against it. Of a mistake ("never do X") neither does by itself: who
-            heeded it did well, and who did not failed.
+        id: `str-00001`; "" for an insight that is not yet added.
+        helpful_count, harmful_count: good and bad outcomes of its use.
+        against_count: outcomes of both kinds that speak against it. For a mistake ("never do X") neither kind does by
+            itself: a run that heeded it succeeded, one that did not failed.
         tags: sorted.
-        sources: where it was learned, each once.
+        sources: origins, each once.
         scope: `global`, `domain/NAME` or `study/NAME`.
-        owner: a person whose own it is; "" for all.
-        overrides: id of a wider insight that this one stands in for.
+        owner: the person that it belongs to; "" for everyone.
+        overrides: id of a wider insight that this one replaces in its scope.
         created_at, last_used, confirmed_at: UTC, ISO 8601; "" for never.
-        valid_from, valid_until: when it holds, the end exclusive; "" for no bound.
-        retired: why it is not shown any more; "" for a living one.
-        merged_into: id of the one that it became part of.
-        egress: `local` where it must not reach a remote provider.
+        valid_from, valid_until: period of validity, the end exclusive; "" for no bound.
+        retired: reason why it is hidden; "" for a living insight.
+        merged_into: id of the insight that it was merged into.
+        egress: `local` if it must not reach a remote provider.
     """
 
     id: str
@@ -110,34 +110,34 @@ class Insight:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Good outcomes, bad ones, and those of both that speak against it."""
+        """Good outcomes, bad outcomes, and outcomes of both kinds that speak against the insight."""
         return self.helpful_count, self.harmful_count, self.against_count
 
     @property
     def tested(self) -> int:
-        """How many outcomes there were."""
+        """Number of outcomes."""
         return self.helpful_count + self.harmful_count
 
     @property
     def for_count(self) -> int:
-        """Outcomes that speak for it."""
+        """Outcomes that speak for the insight."""
         return self.tested - self.against_count
 
     @property
     def net_score(self) -> int:
-        """Outcomes for it less those against it."""
+        """Outcomes for the insight minus outcomes against it."""
         return self.for_count - self.against_count
 
     @property
     def confidence(self) -> float:
-        """The part of its outcomes that speaks for it; 0.5 where there is none."""
+        """Share of the outcomes that speak for the insight; 0.5 without outcomes."""
         return self.for_count / self.tested if self.tested else UNTESTED
 
     @property
     def lower_bound(self) -> float:
-        """What that part is at least, with 95 %: 8 of 9 is worth more than 1 of 1.
+        """Lower bound of the confidence at 95 %: 8 of 9 is worth more than 1 of 1.
 
-        Wilson's bound, after one outcome for it and one against it that nobody saw.
+        Wilson's bound, with one assumed outcome for the insight and one against it.
         """
         tested = self.tested + 2
         part, square = (self.for_count + 1) / tested, _SURENESS * _SURENESS / tested
@@ -145,32 +145,32 @@ class Insight:
         return float((part + square / 2 - spread) / (1 + square))
 
     def standing(self, now: str) -> float:
-        """Its lower bound, less what it lost by not being used for long; never below half of it."""
+        """Return the lower bound, reduced by decay since the last use, never below half of it."""
         recent = max(self.created_at, self.last_used, self.confirmed_at)
         days = days_between(recent, now)
         return self.lower_bound * float(FLOOR + (1 - FLOOR) * 0.5 ** (days / HALF_LIFE_DAYS))
 
     def covers(self, draft: Insight) -> bool:
-        """Whether a draft that says the same adds nothing to it, not even where it was learned."""
+        """Whether a draft of the same text adds no source, tag or egress to this insight."""
         sources = {*draft.sources} <= {*self.sources, Source()}
         return sources and {*draft.tags} <= {*self.tags} and draft.egress in ("any", self.egress)
 
     @property
     def source_trials(self) -> tuple[int, ...]:
-        """Numbers of the trials that it was learned from, in order."""
+        """Numbers of the trials among the sources, in order."""
         return tuple(sorted({one.trial for one in self.sources if one.trial is not None}))
 
     @property
     def line(self) -> str:
-        """It in a window: a model names its id where it relied on it."""
+        """The insight's line in a window; a model cites its id when it relies on the insight."""
         text = " ".join(self.content.split())
         return f"[{self.id}] helpful={self.helpful_count} harmful={self.harmful_count} :: {text}"
 
 
 def supports(category: InsightCategory, good: bool, followed: bool | None) -> bool:
-    """Whether a good or bad outcome speaks for an insight of a category that was followed or not.
+    """Whether an outcome speaks for an insight of a category, given whether it was followed.
 
-    Where nobody knows (None), whoever had a mistake before their eyes and failed is taken to have made it.
+    Where that is unknown (None), a failure after a mistake was shown counts as having made that mistake.
     """
     if followed is None:
         followed = good if category is InsightCategory.MISTAKE else True
@@ -178,29 +178,29 @@ def supports(category: InsightCategory, good: bool, followed: bool | None) -> bo
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Days from one time to another, both ISO 8601; 0 where the first is "" or comes later."""
+    """Return the days from one ISO 8601 time to another; 0 where the first is "" or later."""
     return max(0.0, (_moment(later) - _moment(earlier)).total_seconds() / 86_400) if earlier else 0.0
 
 
 def bound(text: str) -> str:
-    """A year, a month, a day or a time as insights keep it, to be compared as text; "" for none. InputError: else."""
+    """Return a year, month, day or time in the form that sorts as text; "" for none. InputError: not a date."""
     if re.fullmatch(r"[0-9]{4}(-[0-9]{2})?", text):
         return text
     try:
-        found = datetime.fromisoformat(text) if text else None
+        parsed = datetime.fromisoformat(text) if text else None
     except ValueError as error:
         hint = "write YYYY-MM-DD, or '' for no bound"
-        raise InputError(f"{text!r} is no date", where="insight", hint=hint) from error
-    if found is None:
+        raise InputError(f"{text!r} is not a date", where="insight", hint=hint) from error
+    if parsed is None:
         return ""
-    told = (found.astimezone(UTC) if found.tzinfo else found).isoformat()
-    return f"{told[:19]}Z" if found.time() != time() or found.tzinfo else told[:10]
+    written = (parsed.astimezone(UTC) if parsed.tzinfo else parsed).isoformat()
+    return f"{written[:19]}Z" if parsed.time() != time() or parsed.tzinfo else written[:10]
 
 
 def _moment(text: str) -> datetime:
-    """A time without a zone is UTC."""
+    """Parse a time; one without a zone is UTC."""
     try:
-        found = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
         return datetime.fromtimestamp(0, UTC)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The playbook's events and what they come to: an event is appended and folded in within one transaction."""
+"""Events of a playbook and the insights they add up to: an event is stored and applied in one transaction."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _GIVEN = (
 
 @dataclass(frozen=True)
 class PlaybookEvent:
-    """Something that happened to an insight, with its number in the database and its time, UTC.
+    """A change of an insight, with its number in the database and its time, UTC.
 
     `kind` is `added`, `seen`, `feedback`, `raised`, `edited`, `merged`, `retired`, `restored` or `confirmed`.
     """
@@ -66,13 +66,13 @@ class PlaybookEvent:
 
 
 class Ledger:
-    """Events and insights of one database; of one in memory where there is no path."""
+    """Events and insights of one database; a database in memory where `path` is None."""
 
     def __init__(self, path: Path | None) -> None:
         self.tables = Tables.open(path, "learning", _STEPS)
 
     def append(self, run: Connection, kind: str, insight: str, data: Mapping[str, Json], key: str | None = None) -> int:
-        """Add an event and fold it in, part of the caller's transaction; 0 where one of that key is there already."""
+        """Store and apply an event in the caller's transaction; 0 if an event with this key is already stored."""
         at, text = now(), compact_json(dict(data))
         sql = "INSERT OR IGNORE INTO insight_events (at, kind, insight, key, data) VALUES (?, ?, ?, ?, ?)"
         cursor = run.execute(sql, (at, kind, insight, key, text))
@@ -82,20 +82,20 @@ class Ledger:
         return cursor.lastrowid
 
     def add(self, run: Connection, one: Insight) -> str:
-        """Add an insight; part of the caller's transaction. Returns its id: the next one where it has none.
+        """Add an insight in the caller's transaction. Returns its id, the next free one if it has none.
 
-        One number runs through the ids of all categories, and none is given out twice.
+        The ids of all categories share one sequence of numbers; no number is used twice.
         """
         serial = run.execute("SELECT coalesce(max(serial), 0) + 1 FROM insights").fetchone()[0]
         key = one.id or f"{one.category.value}-{serial:05}"
-        noted: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
-        noted |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
-        noted |= {"counts": [*one.counts] if any(one.counts) else [], "fingerprint": fingerprint(one.content)}
-        self.append(run, "added", key, {name: value for name, value in noted.items() if value})
+        fields: dict[str, Json] = {name: getattr(one, name) for name in (*_GIVEN, "created_at", "egress")}
+        fields |= {"tags": [*one.tags], "sources": [source.to_json() for source in one.sources if source != Source()]}
+        fields |= {"counts": [*one.counts] if any(one.counts) else [], "fingerprint": fingerprint(one.content)}
+        self.append(run, "added", key, {name: value for name, value in fields.items() if value})
         return key
 
     def rebuild(self) -> None:
-        """Fold all events anew. The insights are what they were: a test of the whole."""
+        """Rebuild all insights from the events; the result equals the stored insights."""
 
         def fold(run: Connection) -> None:
             run.execute("DELETE FROM insights")
@@ -105,18 +105,18 @@ class Ledger:
         self.tables.write(fold)
 
     def events(self, insight: str | None = None, after: int = 0) -> list[PlaybookEvent]:
-        """The events of an insight, or of all, in order, behind that number."""
+        """Return the events of an insight, or of all insights, after event number `after`, in order."""
         sql = "SELECT seq, at, kind, insight, data FROM insight_events WHERE seq > ? AND (?2 IS NULL OR insight = ?2)"
         rows = self.tables.query(f"{sql} ORDER BY seq", (after, insight))
         return [PlaybookEvent(seq, at, kind, one, json.loads(data)) for seq, at, kind, one, data in rows]
 
     def insights(self, where: str = "1", values: Sequence[Any] = (), order: str = "number") -> list[Insight]:
-        """Those for which a condition holds, in the order in which they were added or another one."""
+        """Return the insights that match an SQL condition, in the order of insertion by default."""
         sql = f"SELECT {_COLUMNS} FROM insights WHERE {where} ORDER BY {order}"
         return [_insight(row) for row in self.tables.query(sql, values)]
 
     def numbered(self, numbers: Sequence[int]) -> dict[int, Insight]:
-        """Insights by the numbers that the index knows them by."""
+        """Return insights by their numbers in the search index."""
         marks = ",".join("?" * len(numbers))
         rows = self.tables.query(f"SELECT number, {_COLUMNS} FROM insights WHERE number IN ({marks})", numbers)
         return {row[0]: _insight(row[1:]) for row in rows}
@@ -192,7 +192,7 @@ def _count(run: Connection, insight: str, counts: Sequence[int], used: str) -> N
 
 
 def _enrich(run: Connection, insight: str, tags: Sequence[str], sources: Sequence[Json], egress: str) -> None:
-    """More tags and sources; each stays once. What also came of local text is local."""
+    """Add tags and sources, each once. An insight with any local source becomes local."""
     row = run.execute("SELECT tags, sources FROM insights WHERE id = ?", (insight,)).fetchone()
     all_tags, known = sorted({*json.loads(row[0]), *tags}), json.loads(row[1])
     known += [one for one in sources if one and one not in known]

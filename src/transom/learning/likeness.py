@@ -1,4 +1,4 @@
-"""Which insights say the same: equal words, nearly equal words, or, where there is an embedder, equal meaning."""
+"""Similarity of insights: equal words, nearly equal words, or, with an embedder, equal meaning."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 from transom.memory.words import stem, words_of
 
 NEARLY = 0.75
-"""Of the words of two texts so many are common at least, where the two are taken for one (Jaccard)."""
+"""Least share of common words (Jaccard) of two texts that count as the same."""
 PARAPHRASE = 0.84
-"""Cosine from which two texts may be taken for one."""
-_SWAPPED = 0.35  # of the words in their places, up to which two texts of one length are a pattern with other words
+"""Least cosine similarity of two texts that may count as the same."""
+_SWAPPED = 0.35  # largest share of differing words between two texts of one length that share a pattern
 
 _NEGATIONS = frozenset(
     {"not", "no", "never", "without", "avoid", "don", "doesn", "isn", "aren", "won", "cannot", "shouldn", "mustn"}
@@ -30,13 +30,13 @@ _OPPOSITES = tuple(
 _DIRECTED = frozenset(
     {"before", "after", "over", "under", "above", "below", "than", "instead", "from", "into", "to", "not"}
 )
-"""Beside these the order of the other words is what is said."""
+"""Words that make the order of the other words part of the meaning."""
 _MARKS = re.compile(r"(?<=[\w)\]\s])(?<![-=])[<>]=?|[=!]=+|[≤≥≠%]|(?<![\w.)\]])-(?=\.?\d)|(?<=[A-Za-z])(?:\+\+|#)")
-"""Punctuation that says something: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
+"""Punctuation that carries meaning: `slack < 0`, `x != 0`, `-0.5`, `50%`, `C++`."""
 
 
 def fingerprint(content: str) -> str:
-    """The same for texts that differ in nothing but case, spaces and punctuation that says nothing."""
+    """Hash a text without case, spaces and meaningless punctuation: equal for texts that differ only in those."""
     return hashlib.blake2b(" ".join(words_of(content) + _marks(content)).encode(), digest_size=16).hexdigest()
 
 
@@ -45,9 +45,9 @@ def _marks(text: str) -> list[str]:
 
 
 def may_paraphrase(one: str, other: str) -> bool:
-    """Whether two texts of like meaning can be one: they do not contradict, nor say the same of two things.
+    """Whether two similar texts can mean the same: no contradiction, and not one pattern about two things.
 
-    "Write the log to a local disk" and "Read the log from a local disk" mean nearly the same to an embedder.
+    An embedder rates "Write the log to a local disk" and "Read the log from a local disk" as nearly equal.
     """
     first, second = words_of(one), words_of(other)
     swapped = sum(a != b for a, b in zip(first, second, strict=False))
@@ -56,7 +56,7 @@ def may_paraphrase(one: str, other: str) -> bool:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Whether what differs between two texts turns the meaning around: a number, a sign, a negation, a direction."""
+    """Whether the difference of two texts reverses the meaning: a number, sign, negation or direction."""
     first, second = {*words_of(one)}, {*words_of(other)}
     common = first & second
     orders = [[*dict.fromkeys(word for word in words_of(text) if word in common)] for text in (one, other)]

@@ -1,4 +1,4 @@
-"""The playbook: insights that gain or lose standing by the outcomes of those who used them."""
+"""The playbook: a store of insights whose standing follows from the outcomes of their use."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from transom.canonical import Json, write_atomic
+from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.exchange import export_json, import_json
 from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
@@ -26,19 +25,19 @@ from transom.store.tables import Connection
 Level = Literal["global", "domain", "study"]
 
 PLAYBOOK_TOKENS = 5_000
-"""What a playbook may take of a window where nobody says otherwise."""
+"""Default limit, in tokens, of the playbook's share of a window."""
 
-_LONGEST = 4_000  # characters of an insight
+_LONGEST = 4_000  # characters of an insight, at most
 
 
 class Playbook:
-    """A playbook in a database, seen from one domain, study and person; safe for several processes and threads.
+    """A playbook in a database, viewed from one domain, study and person; safe for several processes and threads.
 
     Args:
-        path: the database, e.g. a workspace's; None for one in memory, which ends with this object.
+        path: the database file, e.g. a workspace's; None for a database in memory.
         domain, study, user: see `View`.
-        embedder: see `transom.memory.find_embedder`; None: search is by words alone.
-        clock: the time, UTC, ISO 8601.
+        embedder: see `transom.memory.find_embedder`; None: search by words only.
+        clock: returns the time, UTC, ISO 8601.
 
     Raises:
         StoreError: the database cannot be used.
@@ -59,27 +58,8 @@ class Playbook:
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
 
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """A playbook in memory with the insights of a JSON file. InputError: it cannot be read as a playbook."""
-        playbook = cls()
-        import_json(playbook, path)
-        return playbook
-
-    @classmethod
-    def beside(cls, path: Path) -> Self:
-        """A playbook in a database beside a JSON file, which it takes in where it is there; `save` writes the file."""
-        playbook = cls(path.with_suffix(".db"))
-        if path.exists():
-            import_json(playbook, path)
-        return playbook
-
-    def save(self, path: Path) -> None:
-        """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
-        write_atomic(path, export_json(self).encode())
-
     def close(self) -> None:
-        """Let go of the database. Closing twice does no harm."""
+        """Close the database; closing twice is allowed."""
         self.ledger.tables.close()
 
     def __enter__(self) -> Self:
@@ -88,51 +68,51 @@ class Playbook:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # what it is asked
+    # reading
 
     def get(self, item_id: str) -> Insight | None:
-        """The insight, living or not, or None."""
+        """Return an insight, living or retired, or None."""
         found = self.ledger.insights("id = ?", (item_id,))
         return found[0] if found else None
 
     def require(self, item_id: str) -> Insight:
-        """The insight. InputError: there is none of that id."""
+        """Return an insight. InputError: the id is unknown."""
         found = self.get(item_id)
         if found is None:
-            raise InputError(f"there is no insight {item_id!r}", where="playbook", hint="see: transom playbook list")
+            raise InputError(f"unknown insight {item_id!r}", where="playbook", hint="see: transom playbook list")
         return found
 
     @property
     def items(self) -> dict[str, Insight]:
-        """All living insights that are seen from here, by id, in the order in which they were added."""
+        """All living visible insights by id, in the order of insertion."""
         return {one.id: one for one in self.ledger.insights(*self.view.living(self.clock()))}
 
     @property
     def epoch(self) -> int:
-        """The number of the newest event; 0 for none."""
+        """Number of the newest event; 0 without events."""
         return int(self.ledger.tables.query("SELECT coalesce(max(seq), 0) FROM insight_events")[0][0])
 
     def events(self, item_id: str | None = None) -> list[PlaybookEvent]:
-        """What happened to an insight, or to all, in order."""
+        """Return the events of an insight, or of all insights, in order."""
         return self.ledger.events(item_id)
 
     def get_stats(self) -> dict[str, Any]:
-        """Counts over the living insights that are seen from here."""
+        """Return counts of the living visible insights."""
         where, values = self.view.visible
         retired = self.ledger.insights(f"retired != '' AND {where}", values)
         return {**counts_of([*self.items.values()]), "retired": len(retired)}
 
     def get_by_category(self, category: InsightCategory) -> list[Insight]:
-        """The living insights of a category, those that stand best first."""
+        """Return the living insights of a category, best first."""
         found = [one for one in self.items.values() if one.category is category]
         return sorted(found, key=lambda one: (-one.lower_bound, one.id))
 
     def choose(self, wish: Wish) -> list[Ranked]:
-        """The best insights for a wish, the best first."""
+        """Return the insights that fit a wish, best first."""
         return choose(self.ledger, self.index, self.view, wish, self.clock())
 
     def search_by_content(self, query: str, category: InsightCategory | None = None, limit: int = 5) -> list[Insight]:
-        """The insights whose words or meaning fit a query, the best first."""
+        """Return the insights whose words or meaning match a query, best first."""
         found = self.choose(Wish(query, category=category, limit=3 * limit, fill=False))
         return [one.insight for one in sorted(found, key=lambda one: -one.relevance)][:limit]
 
@@ -146,11 +126,11 @@ class Playbook:
         query: str = "",
         tokens: int | None = None,
     ) -> str:
-        """The insights that a kind of work is to be shown, as text; "" for none. See `Wish`.
+        """Return the insights for a kind of task as text; "" for none. See `Wish`.
 
         Args:
-            task_type: a `TaskType`, or free words, which are then searched for too.
-            tokens: what they may take, as estimated; None: the part of 5,000 that the kind of work is given.
+            task_type: a `TaskType`, or free words, which then are the query too.
+            tokens: estimated tokens at most; None: the task profile's share of 5,000.
         """
         profile = profile_of(task_type)
         words = query or ("" if task_type in PROFILES else str(task_type))
@@ -159,20 +139,20 @@ class Playbook:
         return text_of(fit(self.choose(wish), profile, room))
 
     def snapshot(self, task: TaskType | str = "", *, local: bool = True) -> Snapshot:
-        """A source of blocks that stays as the playbook is now; `local`: also what must not leave this machine."""
+        """Return a source of blocks, fixed at the current epoch; `local`: include insights with egress "local"."""
         wish = Wish(profile=profile_of(task), min_confidence=0.5, before=self.epoch, local=local)
         return Snapshot(self.choose, wish)
 
     async def recall(self, run: Run, stage: str, query: str, tokens: int = PLAYBOOK_TOKENS) -> Artifact[str]:
-        """What fits a query, as the text of a block; asked once, so that a run that is resumed sees the same."""
+        """Return the insights for a query as text, in a stage of the run, so that a resumed run reads the same text."""
 
         async def step(_: Stage, query: str) -> str:
-            # Who answers is not known yet, so what must stay on this machine is left out.
+            # The provider is not known yet, so insights with egress "local" are left out.
             return "\n".join(block.text for block in await self.snapshot(local=False).blocks(query, tokens))
 
         return await run.stage(stage, step, query, out=text_file("playbook.txt"))
 
-    # what is added
+    # adding
 
     def add_insight(
         self,
@@ -189,20 +169,20 @@ class Playbook:
         valid_until: str = "",
         egress: Egress = "any",
     ) -> Insight:
-        """Add an insight, unless one that says the same is there; that one then learns the tags and the source.
+        """Add an insight, unless an equal one exists; that one then gets the new tags and the source.
 
         Args:
             category, content, tags, overrides, valid_from, valid_until, egress: see `Insight`.
-            source_trial: number of the trial that it was learned from.
-            source: where it was learned; goes before `source_trial`.
-            level: how wide it holds; None: in the domain, or everywhere where there is none.
-            personal: it is only its user's own.
+            source_trial: number of the trial that it comes from.
+            source: its origin; takes precedence over `source_trial`.
+            level: its scope; None: the playbook's domain, or global without a domain.
+            personal: whether only the playbook's user sees it.
 
         Returns:
-            The insight that stands. It may be a retired one, since what evidence condemned is not learned again.
+            The stored insight. It may be a retired one, since a retired insight is not learned again.
 
         Raises:
-            InputError: an empty or overlong text, a level that this playbook has no name for, an id that is none.
+            InputError: the text is empty or too long, the playbook has no name for the level, an id is unknown.
         """
         draft = Insight(
             "", category, content, tags=(*(tags or ()),), sources=(source or Source(trial=source_trial),),
@@ -212,7 +192,7 @@ class Playbook:
         return self.add(draft)[0]
 
     def add(self, draft: Insight) -> tuple[Insight, bool]:
-        """Add one that has no id yet; returns the insight that stands, and whether it is new."""
+        """Add an insight without an id; returns the stored insight, and whether it is new."""
         draft = replace(draft, content=draft.content.strip())
         if not 0 < len(draft.content) <= _LONGEST:
             what = f"the content has {len(draft.content)} characters" if draft.content else "the content is empty"
@@ -226,8 +206,8 @@ class Playbook:
             if there := same(self.ledger, self.index, self.view, draft, vector):
                 if not self.require(there).covers(draft):
                     sources = [one.to_json() for one in draft.sources]
-                    noted: dict[str, Json] = {"tags": [*draft.tags], "sources": [*sources], "egress": draft.egress}
-                    self.ledger.append(run, "seen", there, {**noted, "content": draft.content})
+                    fields: dict[str, Json] = {"tags": [*draft.tags], "sources": [*sources], "egress": draft.egress}
+                    self.ledger.append(run, "seen", there, {**fields, "content": draft.content})
                     self.reindex(run, there)
                 return there, False
             key = self.ledger.add(run, draft)
@@ -238,17 +218,17 @@ class Playbook:
         return self.require(key), added
 
     def reindex(self, run: Connection, key: str) -> int:
-        """Have an insight found by its content and tags as they are now; returns its number for the index."""
+        """Update the search index from an insight's content and tags; returns its number in the index."""
         sql = "SELECT number, content, tags FROM insights WHERE id = ?"
         number, content, tags = run.execute(sql, (key,)).fetchone()
         self.index.put_words(run, number, content, " ".join(json.loads(tags)))
         return int(number)
 
     def embed_missing(self) -> int:
-        """Give vectors to insights that were added without this embedder; returns to how many."""
+        """Embed the insights that have no vector; returns their number."""
         return self.index.embed_missing("SELECT number, content FROM insights")
 
-    # what came of it
+    # outcomes
 
     def record_outcome(
         self,
@@ -262,14 +242,14 @@ class Playbook:
         """Count one outcome for or against an insight.
 
         Args:
-            item_id: one that was merged stands for what it became part of.
-            helpful: the outcome was good.
+            item_id: a merged insight's id counts for the insight that it was merged into.
+            helpful: whether the outcome was good.
             followed: see `supports`.
-            source: where the outcome comes from.
-            key: names the outcome; one of the same key is counted once.
+            source: origin of the outcome.
+            key: id of the outcome; outcomes with one key count once.
 
         Returns:
-            False where there is no such insight, or its key was counted before.
+            False if the insight is unknown, or the key was counted before.
         """
 
         def count(run: Connection) -> bool:
@@ -295,15 +275,15 @@ class Playbook:
         kinds: Collection[str] = (),
         followed: bool | None = None,
     ) -> list[str]:
-        """Count what came of a piece of work for the insights that were relied on, and for no others.
+        """Count the outcome of a piece of work for the insights that it cited, and for no others.
 
-        A failure says nothing of a mistake unless one of the failure's kinds is among its tags: whoever named it and
-        failed at something else has not shown that it holds.
+        A failure counts for a mistake only if one of the failure's kinds is among the mistake's tags: a failure of
+        another kind is no evidence for it.
 
         Args:
-            source: run and stage, which with the attempt name the outcome: resumed, it counts once all the same.
-            kinds: of what failed, as tags: `convergence`, `mesh`.
-            followed: whoever cites an insight did as it says, for certain; None: that is judged by `kinds`.
+            source: run and stage; with the attempt they identify the outcome, so that a resumed run counts it once.
+            kinds: kinds of the failure, as tags: `convergence`, `mesh`.
+            followed: whether the cited insights were followed; None: unknown, `kinds` decide.
 
         Returns:
             The ids that were counted.
@@ -313,12 +293,12 @@ class Playbook:
         return [one.id for one in told if self.record_outcome(one.id, good, followed=followed, source=source, key=key)]
 
     def prune_harmful(self, threshold: int = -3) -> int:
-        """Retire what evidence condemns: net scores up to that. Returns how many; they stay as tombstones."""
+        """Retire the insights with net scores up to `threshold`; returns their number. They stay as tombstones."""
 
         def retire(run: Connection) -> int:
             where, values = self.view.visible
             clause = f"retired = '' AND helpful + harmful - 2 * against <= ? AND {where}"
-            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])  # others nothing condemns
+            condemned = self.ledger.insights(clause, [min(threshold, -1), *values])  # 0 is no evidence against it
             for one in condemned:
                 why = f"net score {one.net_score}: {one.against_count} outcomes against it, {one.for_count} for it"
                 self.ledger.append(run, "retired", one.id, {"why": why})
@@ -336,10 +316,10 @@ class Playbook:
 
     def _owner(self, personal: bool) -> str:
         if personal and not self.view.user:
-            raise InputError("nobody is named whose own it is", where="playbook", hint="open it with user=NAME")
+            raise InputError("a personal insight needs a user", where="playbook", hint="open it with user=NAME")
         return self.view.user if personal else ""
 
 
 def _is_of(insight: Insight, kinds: Collection[str]) -> bool:
-    """Whether a failure of these kinds speaks for an insight or against it: of a mistake only where it is its own."""
+    """Whether a failure of these kinds counts for an insight; for a mistake only if they share a tag."""
     return insight.category is not InsightCategory.MISTAKE or not {*kinds}.isdisjoint(insight.tags)

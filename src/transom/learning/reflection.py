@@ -1,4 +1,4 @@
-"""Reflection with a model: it reads outcomes and proposes insights, each with the outcomes that show it."""
+"""Reflection with a model: the model reads outcomes and proposes insights, each with outcomes as evidence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transom.runs import Run, Stage, model_file
 
 _PROMPT = Path(__file__).with_name("reflector.md")
 _BY = "reflector"
-_QUOTED = 2_000  # characters of an outcome's messages
+_QUOTED = 2_000  # characters of an outcome's messages, at most
 
 
 class _Proposed(BaseModel):
@@ -43,21 +43,21 @@ _LIST = TypeAdapter(list[_Proposed])
 
 
 def reflector_role() -> Role:
-    """Who reflects: sees the outcomes and the insights that are near them, and nothing else."""
+    """Return the reflector's role: it sees the outcomes and the insights that are near them, and nothing else."""
     prompt = Block("reflector", _PROMPT.read_text("utf-8"), Tier.STABLE)
     return Role("learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY}))
 
 
 def outcomes_of(playbook: Playbook, run: str, study: str = "") -> tuple[list[OptimizationOutcome], str]:
-    """What a run, or a study, left in a playbook: what went wrong in it, and what came of insights relied on.
+    """Read the outcomes of a run, or of a study, from a playbook: its errors, and the use of its insights.
 
     Returns:
-        The outcomes, and the domain that most of their insights lie in; "" for none.
+        The outcomes, and the most frequent domain of their insights; "" for none.
     """
-    found, scopes = [], Counter[str]()
+    outcomes, scopes = [], Counter[str]()
     for event in playbook.events():
-        told = event.data.get("sources") or [event.data.get("source") or {}]
-        known = [one for one in map(Source.from_json, told) if one.by != _BY]
+        raw_sources = event.data.get("sources") or [event.data.get("source") or {}]
+        known = [one for one in map(Source.from_json, raw_sources) if one.by != _BY]
         sources = [one for one in known if one.run == run or (study and one.study == study)]
         insight = playbook.require(event.insight) if sources else None
         if insight is None or event.kind not in ("added", "seen", "feedback"):
@@ -66,37 +66,37 @@ def outcomes_of(playbook: Playbook, run: str, study: str = "") -> tuple[list[Opt
         text = text or f"[{insight.id}] was relied on: {insight.content}"
         source, scope = sources[0], insight.scope
         scopes[scope.removeprefix("domain/") if scope.startswith("domain/") else ""] += 1
-        found.append(OptimizationOutcome(source.trial, good, None, (), [text], {}, source, insight.egress))
-    return found, scopes.most_common(1)[0][0] if scopes else ""
+        outcomes.append(OptimizationOutcome(source.trial, good, None, (), [text], {}, source, insight.egress))
+    return outcomes, scopes.most_common(1)[0][0] if scopes else ""
 
 
 async def reflect(
     run: Run, reflector: Reflector, outcomes: Sequence[OptimizationOutcome], stage: str = "reflect"
 ) -> list[InsightCandidate]:
-    """The candidates of some outcomes, pending from now on; `Reflector.commit_insights` adds them.
+    """Propose candidates from outcomes and add them to the reflector's pending ones, which `commit_insights` adds.
 
-    A candidate that names no outcome is asked for again once, and then dropped. Where nobody in the chain can reflect,
-    the reflector's rules do. Reflecting again on the same outcomes in the same run asks nobody.
+    A candidate without evidence is asked for again once, and then dropped. Where no provider of the chain can reflect,
+    the reflector's rules do. A second call with the same outcomes in the same run makes no request.
 
     Raises:
-        ReplyError: the reply cannot be read, twice.
+        ReplyError: two replies could not be read.
         EgressError, ProviderError: see `transom.agent.call`.
     """
     named = {f"o{number}": one for number, one in enumerate(outcomes, 1)}
     if not named:
         return []
-    role, told = reflector_role(), _told(named)
+    role, text = reflector_role(), _outcomes_text(named)
 
-    def bare(reply: _Reply) -> list[str]:
+    def without_evidence(reply: _Reply) -> list[str]:
         among = f"choose among {', '.join(named)}, or leave it out"
         shown = [one.content for one in reply.insights if not named.keys() & {*one.evidence}]
         return [f"{content!r} names no outcome that shows it; {among}" for content in shown]
 
     async def step(stage: Stage, _: str) -> _Reply:
-        return (await call(stage, role, _blocks(reflector, named, told), _read, review=bare)).value
+        return (await call(stage, role, _blocks(reflector, named, text), _read, review=without_evidence)).value
 
     try:
-        reply = (await run.stage(stage, step, told, out=model_file("insights.json", _Reply), uses=[role])).value
+        reply = (await run.stage(stage, step, text, out=model_file("insights.json", _Reply), uses=[role])).value
     except NeedsModel:
         return [found for one in outcomes for found in reflector.analyze_trial(one)]
     found = [_candidate(one, named) for one in reply.insights if named.keys() & {*one.evidence}]
@@ -104,7 +104,7 @@ async def reflect(
     return found
 
 
-def _told(named: Mapping[str, OptimizationOutcome]) -> str:
+def _outcomes_text(named: Mapping[str, OptimizationOutcome]) -> str:
     def line(one: OptimizationOutcome) -> str:
         known = {"success": one.success, "objective": one.objective_value, "tried": dict(one.design_variables)}
         return compact_json({**known, "messages": [text[:_QUOTED] for text in one.messages]})
@@ -112,11 +112,11 @@ def _told(named: Mapping[str, OptimizationOutcome]) -> str:
     return "\n".join(f"{key}: {line(one)}" for key, one in named.items())
 
 
-def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], told: str) -> list[Block]:
+def _blocks(reflector: Reflector, named: Mapping[str, OptimizationOutcome], outcomes_text: str) -> list[Block]:
     egress = strictest(*(one.egress for one in named.values()))
     messages = " ".join(text for one in named.values() for text in one.messages)
     known = reflector.playbook.snapshot(local=egress == "local").insights(messages[:_QUOTED], 2_000)
-    blocks = [Block("outcomes", told, Tier.TURN, "untrusted", egress)]
+    blocks = [Block("outcomes", outcomes_text, Tier.TURN, "untrusted", egress)]
     if known:
         blocks.append(
             Block("insights", text_of(known), Tier.TURN, "untrusted", strictest(*(one.egress for one in known)))

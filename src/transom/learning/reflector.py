@@ -1,4 +1,4 @@
-"""From outcomes to insights: candidates are gathered first, and added to the playbook when somebody says so."""
+"""From outcomes to insights: candidates are collected first, and added to the playbook on request."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
-_QUOTED = 160  # characters of a message that an insight quotes
-_WELL, _BADLY = 0.8, 0.5  # parts of a study's trials that converged
+_QUOTED = 160  # characters of a quoted message, at most
+_WELL, _BADLY = 0.8, 0.5  # shares of a study's trials that converged
 
 
 @dataclass(frozen=True)
 class OptimizationOutcome:
-    """What came of one trial, or of another piece of work, which has no number. Messages stand as they came.
+    """The outcome of one trial, or of other work, which has no trial number; messages are verbatim.
 
-    `egress` is `local` where they must not reach a remote provider.
+    `egress` is `local` if the messages must not reach a remote provider.
     """
 
     trial_number: int | None
@@ -34,13 +34,13 @@ class OptimizationOutcome:
 
     @property
     def messages(self) -> list[str]:
-        """All of them."""
+        """All messages: solver errors, then constraint violations."""
         return [*self.solver_errors, *self.constraint_violations]
 
 
 @dataclass(frozen=True)
 class InsightCandidate:
-    """What may become an insight, what it rests on in words, and from 0 to 1 how sure it is."""
+    """A proposed insight, its evidence in words, and its confidence from 0 to 1."""
 
     category: InsightCategory
     content: str
@@ -52,7 +52,7 @@ class InsightCandidate:
 
 
 class Reflector:
-    """Analyses outcomes by rules, the same candidates for the same outcomes; they are `pending` until committed."""
+    """Analyses outcomes by rules; equal outcomes give equal candidates, which are `pending` until committed."""
 
     def __init__(self, playbook: Playbook, patterns: ErrorPatterns | None = None) -> None:
         self.playbook = playbook
@@ -60,21 +60,21 @@ class Reflector:
         self.pending: list[InsightCandidate] = []
 
     def analyze_trial(self, outcome: OptimizationOutcome) -> list[InsightCandidate]:
-        """The candidates of one outcome, pending from now on: of a failure a mistake for each of its messages."""
+        """Return the candidates of one outcome, now pending: a mistake for each message of a failure."""
         if outcome.success:
             return []
         source = replace(outcome.source, trial=outcome.trial_number)
         tried = ", ".join(f"{name}={value:g}" for name, value in sorted(outcome.design_variables.items()))
         kinds = [(self.patterns.classify(message), message) for message in outcome.solver_errors]
-        told = [(f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags)) for kind, message in kinds]
+        mistakes = [(f"{kind.insight}: {_quoted(message)}", 0.7, (kind.kind, *kind.tags)) for kind, message in kinds]
         violated = [f"A constraint was violated: {_quoted(message)}" for message in outcome.constraint_violations]
-        told += [(content, 0.5, ("constraint",)) for content in violated]
-        found = [
+        mistakes += [(content, 0.5, ("constraint",)) for content in violated]
+        candidates = [
             InsightCandidate(InsightCategory.MISTAKE, content, sure, tags, source, tried, outcome.egress)
-            for content, sure, tags in dict.fromkeys(told)
+            for content, sure, tags in dict.fromkeys(mistakes)
         ]
-        self.pending += found
-        return found
+        self.pending += candidates
+        return candidates
 
     def analyze_study_completion(
         self,
@@ -84,7 +84,7 @@ class Reflector:
         convergence_rate: float = 0.0,
         method: str = "",
     ) -> list[InsightCandidate]:
-        """The candidates of a whole study: how its method did. `convergence_rate` is a part of 1."""
+        """Return the candidates of a whole study, on its method. `convergence_rate` is a share from 0 to 1."""
         source, how, part = Source(study=study_name), method or "The method", f"{convergence_rate:.0%}"
         evidence = f"{total_trials} trials{'' if best_value is None else f'; the best value was {best_value:g}'}"
         if total_trials and convergence_rate >= _WELL:
@@ -99,13 +99,13 @@ class Reflector:
         return [found]
 
     def learn(self, outcome: OptimizationOutcome, cited: Iterable[str], attempt: int = 1) -> list[str]:
-        """Count an outcome for what was relied on, and analyse what was wrong; returns the ids that were counted."""
+        """Count an outcome for the cited insights, and analyse its errors; returns the ids that were counted."""
         self.analyze_trial(outcome)
         kinds = self.patterns.tags_of(outcome.solver_errors)
         return self.playbook.record(cited, outcome.success, outcome.source, attempt=attempt, kinds=kinds)
 
     def commit_insights(self, min_confidence: float = 0.0) -> int:
-        """Add the pending candidates of at least that confidence, drop the others; returns how many are new."""
+        """Add the pending candidates with at least that confidence, drop the rest; returns the number of new ones."""
         pending, self.pending = self.pending, []
         return sum(self._commit(one)[1] for one in pending if one.confidence >= min_confidence)
 
@@ -118,7 +118,7 @@ class Reflector:
 
 
 def _quoted(message: str) -> str:
-    """A message without its numbers, which differ from trial to trial, and no longer than is useful."""
+    """Shorten a message to one line, and replace its numbers, which differ between trials."""
     lines = message.strip().splitlines() or ["no message"]
     plain = " ".join(_NUMBER.sub("N", lines[0]).split())
     return plain if len(plain) <= _QUOTED else f"{plain[:_QUOTED].rsplit(' ', 1)[0]} ..."

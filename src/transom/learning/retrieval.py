@@ -1,4 +1,4 @@
-"""Looking in a playbook: what a task is shown within its tokens, and which insight says the same as a new one."""
+"""Retrieval from a playbook: insights for a task within a token limit, and equal insights of a new one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from transom.llm import estimate_tokens
 from transom.memory.index import Index
 
 _STANDING, _CATEGORY, _TAGS = 0.5, 0.25, 0.25
-"""What these count beside relevance, which is from 0 to 1."""
-_FILLING = 4  # candidates for each place that relevance leaves free
+"""Weights in the score beside relevance, which is from 0 to 1."""
+_FILLING = 4  # candidates for each place of the limit, where relevance leaves places free
 
 HEADING = "Insights from earlier work. Name the id of each that you rely on, in brackets."
 
 
 @dataclass(frozen=True)
 class View:
-    """Whose playbook is looked at, and for what: the narrower goes before the wider, one's own before all others'."""
+    """Domain, study and person that a playbook is viewed from; narrower scopes and own insights take precedence."""
 
     domain: str = ""
     study: str = ""
@@ -31,42 +31,42 @@ class View:
 
     @property
     def scopes(self) -> list[str]:
-        """Those that are seen, the narrowest first."""
+        """The visible scopes, the narrowest first."""
         named = (("study", self.study), ("domain", self.domain))
         return [*(f"{level}/{name}" for level, name in named if name), "global"]
 
     @property
     def visible(self) -> tuple[str, list[Any]]:
-        """A condition for all insights that are seen, retired ones included, and its values."""
+        """SQL condition for all visible insights, retired ones included, and its parameters."""
         scopes = self.scopes
         return f"scope IN ({','.join('?' * len(scopes))}) AND owner IN ('', ?)", [*scopes, self.user]
 
     def living(self, now: str, *, before: int | None = None) -> tuple[str, list[Any]]:
-        """The same for those that hold now, are not overridden, and, if wished, were there at an epoch."""
+        """Return the same for insights that are valid now, not overridden and, with `before`, existed at that epoch."""
         seen, values = self.visible
         holds = f"{seen} AND retired = '' AND valid_from <= ? AND (valid_until = '' OR valid_until > ?)"
         values = [*values, now, now]
         if before is not None:
             holds = f"{holds} AND number <= ?"
             values.append(before)
-        stood_in = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
-        return f"{holds} AND id NOT IN ({stood_in})", [*values, *values]
+        overridden = f"SELECT overrides FROM insights WHERE overrides != '' AND {holds}"
+        return f"{holds} AND id NOT IN ({overridden})", [*values, *values]
 
     def rank(self, one: Insight) -> tuple[bool, int]:
-        """The smaller the more it counts here; what is not seen from here counts most, so that nothing overrides it."""
+        """Return the precedence, smallest first; an invisible insight comes first, so that nothing overrides it."""
         return (not one.owner, self.scopes.index(one.scope) if one.scope in self.scopes else -1)
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is looked for: of one category only, of a confidence at least, at most so many.
+    """A query to a playbook: words, filters and a limit.
 
     Attributes:
-        query: a task's text; "" asks for what stands best.
-        tags: insights with one of these are worth more.
-        fill: places that relevance leaves free go to what stands best.
-        before: only what was there at that epoch.
-        local: also what must not reach a remote provider.
+        query: a task's text; "" for the insights with the best standing.
+        tags: insights with one of these tags score higher.
+        fill: whether insights with the best standing fill the places that relevance leaves free.
+        before: only insights that existed at that epoch.
+        local: also insights that must not reach a remote provider.
     """
 
     query: str = ""
@@ -82,7 +82,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Ranked:
-    """An insight that was chosen, its score, and what of that is relevance."""
+    """A chosen insight, its score, and its relevance, which is part of the score."""
 
     insight: Insight
     score: float
@@ -90,7 +90,7 @@ class Ranked:
 
 
 def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> list[Ranked]:
-    """The best insights, the best first: those that fit the query before those that only stand well."""
+    """Return the best insights, best first; those that match the query precede those that only have a good standing."""
     where, values = view.living(now, before=wish.before)
     if wish.category:
         where, values = f"{where} AND category = ?", [*values, wish.category.value]
@@ -106,7 +106,7 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
     if wish.fill and len(found) < wish.limit:
         best = f"helpful + harmful - 2 * against DESC, number DESC LIMIT {_FILLING * wish.limit}"
         filling = ledger.insights(where, values, order=best)
-        for category in wish.profile.categories:  # many others that stand as well must not crowd them out
+        for category in wish.profile.categories:  # preferred categories must not be crowded out
             filling += ledger.insights(f"{where} AND category = ?", [*values, category.value], order=best)
         found = {one.id: one for one in filling} | found
     shown = [one for one in _nearest(found.values(), view) if one.confidence >= wish.min_confidence]
@@ -116,7 +116,7 @@ def choose(ledger: Ledger, index: Index, view: View, wish: Wish, now: str) -> li
 
 
 def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Insight]:
-    """Those for which there is room, in the order in which they are shown: by category as the work needs them."""
+    """Return the insights that fit into `tokens`, ordered by the profile's categories."""
     kept: list[Insight] = []
     for one in ranked:
         if estimate_tokens(text_of([*kept, one.insight])) <= tokens:
@@ -126,14 +126,14 @@ def fit(ranked: Sequence[Ranked], profile: TaskProfile, tokens: int) -> list[Ins
 
 
 def text_of(insights: Sequence[Insight]) -> str:
-    """Insights as a window shows them; "" for none."""
+    """Return insights as the text of a window; "" for none."""
     return "\n".join([HEADING, *(one.line for one in insights)]) if insights else ""
 
 
 def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes | None) -> str | None:
-    """Id of an insight that says the same: equal, nearly equal, or a paraphrase; a living one before a retired."""
+    """Return the id of an insight that says the same: equal, nearly equal or a paraphrase; living ones first."""
     text, (where, values) = draft.content, view.visible
-    if draft.overrides:  # it says something else on purpose, unless it was said here before
+    if draft.overrides:  # an override differs on purpose; only another override of the same insight can equal it
         where, values = "scope = ? AND owner = ? AND overrides = ?", [draft.scope, draft.owner, draft.overrides]
     same_words = ledger.insights(f"fingerprint = ? AND {where}", [fingerprint(text), *values])
     equal = [one for one in same_words if _alike(one, draft)]
@@ -150,12 +150,12 @@ def same(ledger: Ledger, index: Index, view: View, draft: Insight, vector: bytes
 
 
 def _alike(one: Insight, draft: Insight) -> bool:
-    """What to avoid and what to do are never the same, whatever words they share."""
+    """Whether both or neither are mistakes: advice and a mistake never count as equal."""
     return (one.category is InsightCategory.MISTAKE) == (draft.category is InsightCategory.MISTAKE)
 
 
 def counts_of(insights: Sequence[Insight]) -> dict[str, Any]:
-    """How many insights there are of which kind, and what their outcomes come to."""
+    """Count insights by category and scope, with totals of their outcomes."""
     categories = Counter(one.category.value for one in insights)
     tested = [one for one in insights if one.tested]
     return {
@@ -177,7 +177,7 @@ def _score(insight: Insight, relevance: float, wish: Wish, now: str) -> float:
 
 
 def _nearest(insights: Iterable[Insight], view: View) -> list[Insight]:
-    """Of those that say the same in several scopes the one that counts most here."""
+    """Return one insight for each content that occurs in several scopes: the one that takes precedence."""
     chosen: dict[str, Insight] = {}
     for one in sorted(insights, key=view.rank):
         kind = "never " if one.category is InsightCategory.MISTAKE else ""

@@ -1,4 +1,4 @@
-"""A session: what every window shows of it, what is read when it is needed, and how a workspace opens and closes it."""
+"""Sessions: the state that every window shows, the state read on demand, and opening and closing in a workspace."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from transom.llm import Block, Tier
 from transom.store.codec import now
 
 MOST_ACTIONS, MOST_ERRORS, MOST_ITEMS = 10, 5, 15
-"""What a window shows of a session at most, the newest of each."""
+"""Limits of what a window shows of a session, the newest of each."""
 
 BLOCK = "session_state"
 SESSION = "session.json"
-"""Where the open session lies in a workspace; closed ones lie in `sessions/`."""
+"""File of the open session in a workspace; closed sessions are in `sessions/`."""
 
 SKILL = Path(__file__).with_name("skill.md")
 """The skill file of a coding agent that works with a playbook."""
@@ -34,7 +34,7 @@ _CLOSED = "sessions"
 
 
 class ExposedState(BaseModel):
-    """What every window shows; of actions and errors that are not shown any more it has the numbers."""
+    """State that every window shows; older actions and errors are only counted."""
 
     model_config = ConfigDict(validate_assignment=True, extra="forbid")
 
@@ -54,7 +54,7 @@ class ExposedState(BaseModel):
 
 
 class IsolatedState(BaseModel):
-    """What is there and is read by name, `SessionState.load_isolated_data`; no window shows it by itself."""
+    """State that no window shows, read by name with `SessionState.load_isolated_data`."""
 
     model_config = ConfigDict(validate_assignment=True, extra="allow")
 
@@ -71,7 +71,7 @@ class IsolatedState(BaseModel):
 
 
 class SessionState:
-    """The state of one session, of that name."""
+    """The state of one session."""
 
     def __init__(self, session_id: str = "session") -> None:
         self.session_id = session_id
@@ -79,13 +79,13 @@ class SessionState:
         self.isolated = IsolatedState()
 
     def add_action(self, action: str) -> None:
-        """Note what was done; of the older ones only their number stays."""
+        """Add an action; older actions beyond the limit are only counted."""
         shown = self.exposed
         shown.recent_actions, gone = _newest([*shown.recent_actions, _line(action)], MOST_ACTIONS)
         shown.earlier_actions += gone
 
     def add_error(self, error: str, error_type: str | None = None) -> None:
-        """Note what went wrong, and its kind."""
+        """Add an error and its kind."""
         text = f"{error_type}: {error}" if error_type else error
         shown = self.exposed
         self.isolated.all_errors.append(_line(text))
@@ -93,11 +93,11 @@ class SessionState:
         shown.earlier_errors += gone
 
     def add_trial(self, trial: Mapping[str, Any]) -> None:
-        """Keep a trial's record where no window shows it."""
+        """Add a trial's record to the isolated state."""
         self.isolated.full_trial_history.append(dict(trial))
 
     def use_items(self, *ids: str) -> None:
-        """Note the insights in use; a window shows the newest 15."""
+        """Add ids of used insights; a window shows the newest 15."""
         used = self.isolated.all_items_used
         used += [one for one in dict.fromkeys(ids) if one not in used]
         items = dict.fromkeys((*(one for one in self.exposed.active_playbook_items if one not in ids), *ids))
@@ -112,18 +112,18 @@ class SessionState:
         best_value: float | None = None,
         best_trial: int | None = None,
     ) -> None:
-        """Note how a study goes."""
+        """Set the status of a study."""
         shown = self.exposed
         shown.study_name, shown.study_status = name, status
         shown.trials_completed, shown.trials_total = trials_completed, trials_total
         shown.best_value, shown.best_trial = best_value, best_trial
 
     def load_isolated_data(self, name: str) -> Any:
-        """What lies isolated under that name; None where nothing does."""
+        """Return isolated data by its name, or None."""
         return getattr(self.isolated, name, None)
 
     def get_llm_context(self) -> str:
-        """The exposed part as text; however much was put into it, no more than its bounds."""
+        """Return the exposed state as text of bounded length."""
         shown = self.exposed
         lines = [f"Task: {shown.task_type.value}"] if shown.task_type else []
         lines += [f"Objective: {_line(shown.current_objective)}"] if shown.current_objective else []
@@ -139,19 +139,19 @@ class SessionState:
         return "\n".join(lines)
 
     def block(self) -> Block:
-        """The same as a block of a window; errors may be quoted from logs, so it is untrusted."""
+        """Return the exposed state as a block; errors may quote logs, so it is untrusted."""
         return Block(BLOCK, self.get_llm_context(), Tier.TURN, "untrusted")
 
     def save(self, path: Path) -> None:
-        """Write it; the trials lie in a file of their own beside it, so that this one stays small."""
-        told = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
-        told |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
+        """Write the session; trials go to a file of their own beside it, so that this one stays small."""
+        document = {"session_id": self.session_id, "exposed": self.exposed.model_dump(mode="json")}
+        document |= {"isolated": self.isolated.model_dump(exclude={"full_trial_history"})}
         write_atomic(history_of(path), pretty_json(self.isolated.full_trial_history).encode())
-        write_atomic(path, pretty_json(told).encode())
+        write_atomic(path, pretty_json(document).encode())
 
     @classmethod
     def load(cls, path: Path) -> SessionState:
-        """Read what `save` wrote.
+        """Read a session that `save` wrote.
 
         Raises:
             InputError: the file cannot be read as a session.
@@ -162,7 +162,7 @@ class SessionState:
             trials = _TRIALS.validate_json(history.read_bytes()) if history.exists() else []
         except (OSError, ValidationError) as error:
             hint = "give a file that `SessionState.save` wrote"
-            raise InputError("this is no session", where=str(path), hint=hint) from error
+            raise InputError("this is not a session", where=str(path), hint=hint) from error
         session = cls(saved.session_id)
         session.exposed, session.isolated = saved.exposed, saved.isolated
         session.isolated.full_trial_history = trials
@@ -170,7 +170,7 @@ class SessionState:
 
 
 def session_of(workspace: Path, *, must: bool = False) -> SessionState:
-    """The workspace's open session; where none is open an empty one, or, if one must be, an InputError."""
+    """Return the workspace's open session, or an empty one. InputError: `must` is set and none is open."""
     if (workspace / SESSION).is_file():
         return SessionState.load(workspace / SESSION)
     if must:
@@ -179,16 +179,16 @@ def session_of(workspace: Path, *, must: bool = False) -> SessionState:
 
 
 def open_session(workspace: Path, task: str, objective: str = "", study: str | None = None) -> SessionState:
-    """Open a session for a task, a `TaskType`'s value, and what is to be reached, in words.
+    """Open a session for a task, a `TaskType`'s value, with its objective in words.
 
     Raises:
-        InputError: another one is open, or there is no such kind of task.
+        InputError: another session is open, or the task is unknown.
     """
     if (workspace / SESSION).is_file():
         open_one = session_of(workspace).session_id
         raise InputError(f"session {open_one} is open", where=str(workspace), hint="transom session close --good|--bad")
     if task not in PROFILES:
-        raise InputError(f"there is no task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}")
+        raise InputError(f"unknown task {task!r}", where="session", hint=f"choose {', '.join(TaskType)}")
     session = SessionState(f"session-{''.join(one for one in now()[:23] if one.isdigit())}")
     session.exposed.task_type, session.exposed.current_objective = TaskType(task), objective
     session.exposed.study_name = study
@@ -199,8 +199,8 @@ def open_session(workspace: Path, task: str, objective: str = "", study: str | N
 def note(
     workspace: Path, *, actions: Sequence[str] = (), errors: Sequence[str] = (), used: Sequence[str] = ()
 ) -> SessionState:
-    """Note in the open session what was done, what went wrong, and which insights were relied on."""
-    with _held(workspace) as session:
+    """Add actions, errors and used insights to the open session."""
+    with _locked_session(workspace) as session:
         for one in actions:
             session.add_action(one)
         for one in errors:
@@ -211,19 +211,19 @@ def note(
 
 
 def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[str, Any]:
-    """Close the open session: its outcome counts for the insights that it relied on, its errors become insights.
+    """Close the open session: its outcome counts for the insights it used, its errors become insights.
 
     Returns:
         `session_id`, `items_updated` (ids), `insights_added`, `items_pruned`.
     """
-    with _held(workspace) as session:
+    with _locked_session(workspace) as session:
         shown, isolated, reflector = session.exposed, session.isolated, Reflector(playbook)
         source = Source(session.session_id, "session", study=shown.study_name or "", by="session")
         errors = isolated.all_errors or shown.recent_errors
         failed = OptimizationOutcome(None, False, solver_errors=errors, source=source)
         used = isolated.all_items_used or shown.active_playbook_items
         updated = reflector.learn(replace(failed, success=good), used)
-        if good:  # what went wrong on the way is worth knowing, however it ended
+        if good:  # errors on the way are worth knowing also after a good end
             reflector.analyze_trial(failed)
         added = reflector.commit_insights()
         closed = workspace / _CLOSED / f"{session.session_id}.json"
@@ -236,9 +236,9 @@ def close_session(workspace: Path, playbook: Playbook, *, good: bool) -> dict[st
 
 
 @contextmanager
-def _held(workspace: Path) -> Iterator[SessionState]:
-    """The open session, for one at a time; InputError where none is open."""
-    session_of(workspace, must=True)  # before a file is made
+def _locked_session(workspace: Path) -> Iterator[SessionState]:
+    """Lock and load the open session; InputError where none is open."""
+    session_of(workspace, must=True)  # before the lock file is made
     with (workspace / "session.lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield session_of(workspace, must=True)
@@ -254,7 +254,7 @@ _TRIALS = TypeAdapter(list[dict[str, Any]])
 
 
 def history_of(path: Path) -> Path:
-    """Where the trials of a session lie."""
+    """Return the path of a session's trials."""
     return path.with_name(f"{path.stem}_history{path.suffix}")
 
 

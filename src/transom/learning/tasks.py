@@ -1,4 +1,4 @@
-"""Kinds of work, and what of a playbook each is shown first."""
+"""Kinds of tasks, and which insights each needs first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STR, _MIS, _TOOL, _CAL, _DOM, _WF = InsightCategory
 
 
 class TaskType(StrEnum):
-    """What is being done."""
+    """A kind of task."""
 
     CREATE_STUDY = "create_study"
     RUN_OPTIMIZATION = "run_optimization"
@@ -26,7 +26,7 @@ class TaskType(StrEnum):
 
 @dataclass(frozen=True)
 class TaskProfile:
-    """What a kind of work needs: categories that are shown first, tags that are worth more, a share of the tokens."""
+    """The needs of a kind of task: preferred categories, preferred tags, a share of the tokens."""
 
     categories: tuple[InsightCategory, ...] = ()
     tags: frozenset[str] = frozenset()
@@ -46,5 +46,5 @@ PROFILES: Mapping[str, TaskProfile] = {
 
 
 def profile_of(task: TaskType | str) -> TaskProfile:
-    """The profile of a kind of work; of one that is not known all categories alike."""
+    """Return the profile of a kind of task; an unknown kind has no preferences."""
     return PROFILES.get(task, TaskProfile())

@@ -1,4 +1,4 @@
-"""Finding an epic's stories in a project, in whichever of the known formats its backlog is written."""
+"""Finds an epic's stories in a project, in any of the known backlog formats."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _HIDDEN_ALLOWED = {".bmad-core", ".specify", "_bmad-output"}
 
 @dataclass(frozen=True)
 class Backlog:
-    """An epic's stories, in the order in which they are to be done.
+    """An epic's stories, in the order of work.
 
-    `epic` is as it was asked for; `source`, the file or folder, is relative to the project; `drift` are stories whose
-    file and whose sprint status disagree.
+    `epic` is the name that was asked for; `source`, a file or folder, is relative to the project; `drift` has the
+    stories whose file and sprint status disagree.
     """
 
     epic: str
@@ -44,7 +44,7 @@ class Backlog:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it is written in, relative to the project."""
+        """The backlog's files, relative to the project."""
         return tuple(sorted({one.source for one in self.stories} | ({self.sprint.source} if self.sprint else set())))
 
 
@@ -52,18 +52,18 @@ def find_backlog(project: Path, epic: str) -> Backlog:
     """Find and read the stories of an epic.
 
     Args:
-        project: its folder.
+        project: the project's folder.
         epic: `epic-1`, `1`, the id in `stories.yaml`, the name of a feature, or the path of a backlog's file or folder.
 
     Raises:
-        InputError: no such epic, naming those that there are; two backlogs that have it; a file that cannot be read.
+        InputError: the epic is unknown, or in two backlogs; a file cannot be read.
     """
     if not project.is_dir():
-        raise InputError("is no folder", where=str(project), hint="name the project's folder")
+        raise InputError("is not a folder", where=str(project), hint="name the project's folder")
     search = _Search(project, epic)
     found = [one for read in (_stories_yaml, _v6, _v4, _spec_kit) for one in read(search)] or _epics(search)
     if not found and search.place and search.place.is_file():
-        story = read_any(search.place)  # says why, where it is no backlog
+        story = read_any(search.place)  # raises InputError if it is not a backlog
         found = [Backlog(epic, "bmad-v4", (story,), search.relative(search.place))] if isinstance(story, Story) else []
     if not found:
         known = _known(search)
@@ -76,10 +76,10 @@ def find_backlog(project: Path, epic: str) -> Backlog:
 
 
 def read_any(path: Path) -> Any:
-    """Read one file of a backlog, whatever it holds: a Story, a tuple of them, a SprintStatus, a QaGate.
+    """Read one backlog file: returns a Story, a tuple of stories, a SprintStatus, a QaGate or BMAD's settings.
 
     Raises:
-        InputError: it is none of these, a template, or cannot be read; with file:line.
+        InputError: the file is of another kind, a template, or unreadable; with file:line.
     """
     source = str(path)
     if path.suffix in (".yaml", ".yml"):
@@ -99,17 +99,17 @@ def read_any(path: Path) -> Any:
         return read_epics(text, source)
     if text.startswith("# Feature Specification:"):
         hint = "name the tasks.md beside it"
-        raise InputError("is a specification, which has no tasks", where=source, hint=hint)
+        raise InputError("is a specification, not a list of tasks", where=source, hint=hint)
     return read_story_file(text, source)
 
 
 class _Search:
-    """An epic that is looked for in a project.
+    """The search for an epic in a project.
 
     Attributes:
-        place: the file or folder that the epic was asked for by; None where it is no path.
-        number: of the epic, "" where it has none.
-        files: candidates, sorted; links are not followed, and folders of packages are passed over.
+        place: the file or folder that the epic's name is a path of; None if it is not a path.
+        number: the epic's number, "" without one.
+        files: candidate files, sorted; links are not followed, folders of packages are skipped.
     """
 
     def __init__(self, project: Path, epic: str) -> None:
@@ -123,19 +123,19 @@ class _Search:
             self.files += [Path(folder, name) for name in sorted(names) if name.endswith((".md", ".yaml", ".yml"))]
 
     def called(self, form: str) -> list[Path]:
-        """The files whose names are of a form."""
+        """Return the files whose names match a regular expression."""
         return [path for path in self.files if re.fullmatch(form, path.name)]
 
     def names(self, path: Path) -> bool:
-        """Whether the epic was asked for by this file, or by a folder that it lies in."""
+        """Whether the epic was given as this file, or as a folder that contains it."""
         return self.place is not None and path.is_relative_to(self.place)
 
     def means(self, other: str) -> bool:
-        """Whether another name is of the same epic."""
+        """Whether another name is a name of the same epic."""
         return self.epic.lower() == other.lower() or (self.number != "" and self.number == _number_of(other))
 
     def relative(self, path: Path) -> str:
-        """A path as backlogs name it."""
+        """Return a path relative to the project, with slashes."""
         return path.relative_to(self.project).as_posix()
 
     def story_file(self, path: Path) -> Story:
@@ -143,9 +143,9 @@ class _Search:
 
 
 def _number_of(epic: str) -> str:
-    """The number in an epic's name, "" where it has none: `epic-1`, `1`, `Epic 01`, `epic-1-login`."""
-    match = re.fullmatch(r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE)
-    return (match[1] or match[2]).lower() if match else ""
+    """Return the number in an epic's name, "" without one: `epic-1`, `1`, `Epic 01`, `epic-1-login`."""
+    found = re.fullmatch(r"(?:epic[-_ ]?)?0*(\d+[a-z]?)|epic[-_ ]?0*(\d+[a-z]?)[-_ ].+", epic.strip(), re.IGNORECASE)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _stories_yaml(search: _Search) -> Iterator[Backlog]:
@@ -162,7 +162,7 @@ def _stories_yaml(search: _Search) -> Iterator[Backlog]:
 
 
 def _with_file(search: _Search, folder: Path, story: Story) -> Story:
-    """The entry with the text of its own file, where that was written."""
+    """Return the entry with the contents of its own story file, if that exists."""
     kept = ("id", "epic", "depends_on", "spec_checkpoint", "done_checkpoint", "instructions", "allowed")
     for path in search.called(rf"{re.escape(story.id)}-.*\.md"):
         if path.parent == folder:
@@ -171,7 +171,7 @@ def _with_file(search: _Search, folder: Path, story: Story) -> Story:
 
 
 def _v6(search: _Search) -> Iterator[Backlog]:
-    """A sprint status, with the file of each story where there is one, else with what the page of epics says."""
+    """Read a sprint status, with each story from its own file, else from the page of epics."""
     for path in search.called(_SHEET):
         sprint = read_sprint_status(load_yaml(path), search.relative(path))
         every = search.names(path)
@@ -191,7 +191,7 @@ def _v6(search: _Search) -> Iterator[Backlog]:
 
 
 def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: str) -> Story:
-    """A story without a file of its own: as the page of epics has it, or by its key alone."""
+    """Return a story without a file of its own, from the page of epics or from its key alone."""
     epic, number, slug = key.split("-", 2)
     name, title = f"{epic}.{number}", slug.replace("-", " ").capitalize()
     story = known.get(name) or Story(
@@ -201,7 +201,7 @@ def _planned_story(key: str, row: StatusLine, known: dict[str, Story], source: s
 
 
 def _v4(search: _Search) -> Iterator[Backlog]:
-    """Story files by their names, in the folder that is configured or in one called `stories`, or below it."""
+    """Find story files by name, in the configured folder or in a folder `stories`, at any depth."""
     if search.called(_SHEET):
         return
     config = search.project / ".bmad-core" / "core-config.yaml"
@@ -234,7 +234,7 @@ def _spec_kit(search: _Search) -> Iterator[Backlog]:
 
 
 def _epics(search: _Search) -> list[Backlog]:
-    """Pages of epics by their names; else any page that has them, such as a PRD."""
+    """Read pages of epics by their usual names, else any page with epics, such as a PRD."""
     for form in (_PAGE, r".*\.md"):
         backlogs = []
         for path in search.called(form) if search.number or search.place else ():
@@ -247,7 +247,7 @@ def _epics(search: _Search) -> list[Backlog]:
 
 
 def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
-    """The stories of a page of epics; none where it holds none, or is a template that nobody asked for."""
+    """Return the stories of a page of epics; none if it has none, or is a template that was not asked for."""
     text = read_text(path)
     try:
         return read_epics(text, search.relative(path)) if re.search(r"^##+ Story \d", text, re.MULTILINE) else ()
@@ -258,34 +258,35 @@ def _on_page(search: _Search, path: Path) -> tuple[Story, ...]:
 
 
 def _known(search: _Search) -> list[str]:
-    """The first ten epics that there are, for people."""
-    names = [search.relative(path) for path in search.called(_LIST)]
-    names += [path.parent.name for path in search.called(_TASKS)]
+    """Return the first ten known epics, for an error's hint."""
+    known = [search.relative(path) for path in search.called(_LIST)]
+    known += [path.parent.name for path in search.called(_TASKS)]
     for path in search.called(_SHEET):
-        names += re.findall(r"^\s+(epic-\d+[a-z]?):", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-    names += [_epic_of(path) for path in search.called(_STORY_FILE)]
-    names += [one.epic for path in search.called(_PAGE) for one in _on_page(search, path)]
-    return list(dict.fromkeys(names))[:10]
+        known += re.findall(r"^\s+(epic-\d+[a-z]?):", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
+    known += [_epic_of(path) for path in search.called(_STORY_FILE)]
+    known += [one.epic for path in search.called(_PAGE) for one in _on_page(search, path)]
+    return list(dict.fromkeys(known))[:10]
 
 
 def _ordered(backlog: Backlog) -> Backlog:
-    """The stories in their order, each behind those that it waits for.
+    """Sort the stories so that each follows its dependencies.
 
     Raises:
-        InputError: one waits for a story that there is not, or some wait for each other.
+        InputError: a dependency is unknown, or dependencies form a cycle.
     """
-    left, found = [*backlog.stories], list[Story]()
+    left, ordered = [*backlog.stories], list[Story]()
     ids = {story.id for story in left}
     while left:
         waiting = {story.id for story in left}
         story = next((one for one in left if not waiting & {*one.depends_on}), None)
         if story is None:
-            where, hint = f"{left[0].source}:{left[0].line}", "break the circle of dependencies"
-            raise InputError(f"{', '.join(one.id for one in left)} wait for each other", where=where, hint=hint)
+            where, hint = f"{left[0].source}:{left[0].line}", "break the cycle of dependencies"
+            raise InputError(f"{', '.join(one.id for one in left)} depend on each other", where=where, hint=hint)
         missing = next((one for one in story.depends_on if one not in ids), "")
-        if missing and backlog.shape == "stories.yaml":  # others name stories of other epics, too
-            what = f"{story.id} waits for {missing}, which is no story here"
-            raise InputError(what, where=f"{story.source}:{story.line}", hint="correct the id")
-        found.append(story)
+        if missing and backlog.shape == "stories.yaml":  # other formats may name stories of other epics
+            what = f"{story.id} depends on an unknown story {missing}"
+            hint = f"correct the id; known: {', '.join(sorted(ids))}"
+            raise InputError(what, where=f"{story.source}:{story.line}", hint=hint)
+        ordered.append(story)
         left.remove(story)
-    return replace(backlog, stories=tuple(found))
+    return replace(backlog, stories=tuple(ordered))

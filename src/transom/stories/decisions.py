@@ -1,7 +1,7 @@
-"""Reading an agent's reply strictly: one explicit decision, its reasons, the files that it says it changed.
+"""Strict parser of an agent's reply: one explicit decision, its reasons, and the files that it claims to have changed.
 
-A decision is the field `decision` of a reply that is one JSON object, or one line that says nothing else. What stands
-in quotations, code or comments is no decision. Anything that could be read in two ways is none.
+A decision is the field `decision` of a reply that is one JSON object, or a line with nothing else. Quotations, code
+and comments do not count. An ambiguous reply has no decision.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transom.stories.story import Action
 
 Seat = Literal["sm", "po", "dev", "qa"]
 MAX_REPLY = 200_000
-"""Characters; an honest reply takes a hundredth of that."""
+"""Characters of a reply, at most; usual replies have a hundredth of that."""
 MAX_SUMMARY = 2_000
 
 _APPROVED, _BLOCKED, _CHANGES, _PASS, _FAIL = "APPROVED", "BLOCKED", "CHANGES REQUESTED", "PASS", "FAIL"
@@ -72,9 +72,9 @@ _AC = re.compile(
 
 @dataclass(frozen=True)
 class Read:
-    """What a reply says. `problem`: why it has no decision that counts, with the text at fault.
+    """The contents of a reply. `problem`: why it has no valid decision, with the offending text.
 
-    `files`: path -> action, as claimed; `tests`: number of a criterion -> tests that are said to cover it.
+    `files`: path -> claimed action; `tests`: number of a criterion -> tests claimed to cover it.
     """
 
     decision: str = ""
@@ -86,7 +86,7 @@ class Read:
 
 
 def read_reply(text: str, seat: Seat = "dev") -> Read:
-    """Read a reply; of PO and QA, its decision too."""
+    """Read a reply; for PO and QA, also its decision."""
     if not text.strip():
         return Read(problem="the reply is empty")
     if len(text) > MAX_REPLY:
@@ -111,7 +111,7 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
-    """Parts of the story that reasons refer to: criteria that there are, and sections by name."""
+    """Return the parts of the story that reasons refer to: existing criteria, and sections by name."""
     found: list[str] = []
     for reason in reasons:
         for match in _AC.finditer(reason):
@@ -121,35 +121,35 @@ def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:
 
 
 def _json_object(text: str) -> tuple[dict[str, Any] | None, str]:
-    """The reply as a JSON object where it is nothing else; its problem where it is a bad one."""
+    """Parse a reply that is one JSON object; returns (None, "") for other replies, (None, problem) for bad JSON."""
     bare = text.strip()
     if match := re.fullmatch(r"```(?:json)?[ \t]*\n(.*?)\n?```", bare, re.DOTALL):
         bare = match[1].strip()
     if not (bare.startswith("{") and bare.endswith("}")):
         return None, ""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
-            raise ValueError("it names a field twice")
+            raise ValueError("a field occurs twice")
         return dict(pairs)
 
     try:
-        return json.loads(bare, object_pairs_hook=once), ""
+        return json.loads(bare, object_pairs_hook=unique_keys), ""
     except (ValueError, RecursionError) as error:
         return None, f"the reply's JSON cannot be read: {error}"
 
 
 def _of_fields(fields: dict[str, Any], seat: Seat) -> Read:
     rows = [*_many(fields.get("reasons", fields.get("reason"))), *_many(fields.get("reference"))]
-    reasons = [f"{one.get('text', '')} ({one.get('reference', '')})" if isinstance(one, dict) else one for one in rows]
-    listed = [one for one in _many(fields.get("files")) if isinstance(one, dict) and one.get("path")]
-    files = {str(one["path"]): _ACTIONS.get(str(one.get("action", "")).lower(), "modified") for one in listed}
+    reasons = [f"{row.get('text', '')} ({row.get('reference', '')})" if isinstance(row, dict) else row for row in rows]
+    listed = [row for row in _many(fields.get("files")) if isinstance(row, dict) and row.get("path")]
+    files = {str(row["path"]): _ACTIONS.get(str(row.get("action", "")).lower(), "modified") for row in listed}
     given = fields.get("tests")
     covers = given.items() if isinstance(given, dict) else ()
     tests = {int(re.sub(r"\D", "", number)[:6] or 0): tuple(map(str, _many(names))) for number, names in covers}
-    told = fields.get("decision")
-    decision = _WORDS.get(seat, {}).get(told.strip().upper(), "") if isinstance(told, str) else ""
-    problem = f"the field decision is {told!r}" if seat in _WORDS and not decision else ""
+    written = fields.get("decision")
+    decision = _WORDS.get(seat, {}).get(written.strip().upper(), "") if isinstance(written, str) else ""
+    problem = f"the field decision is {written!r}" if seat in _WORDS and not decision else ""
     return Read(decision, problem, str(fields.get("summary", "")), tuple(map(str, reasons)), files, tests)
 
 
@@ -158,19 +158,19 @@ def _many(value: Any) -> list[Any]:
 
 
 def _own_lines(text: str) -> list[str]:
-    """The lines that the agent says itself: no fences, indented code, quotations or comments."""
+    """Return the agent's own lines, without fences, indented code, quotations and comments."""
     lines = _NOT_OWN.sub("", text.replace("\r\n", "\n")).split("\n")
     return [line.strip() for line in lines if not re.match(r" {0,3}>|\t| {4}", line)]
 
 
 def _bare(line: str) -> str:
-    """Without heading marks, list marks and emphasis."""
+    """Strip heading marks, list marks and emphasis."""
     line = re.sub(r"^(?:#{1,6}\s+|[-*+]\s+)", "", line)
     return re.sub(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)", "", line).strip()
 
 
 def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
-    """The one decision, or why there is none."""
+    """Return the one decision, or ("", problem)."""
     found: dict[str, str] = {}
     rest = iter([bare for line in lines if (bare := _bare(line))])
     for line in rest:
@@ -178,7 +178,7 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
             whole = line if label[1] else f"{line} {next(rest, '')}"  # its value may stand in the next line
             value = (label[1] or whole.removeprefix(line)).strip().rstrip(".!").strip("`").strip()
             if value.upper() not in words:
-                return "", f"it is no decision: {_shown(whole)}"
+                return "", f"unknown decision: {_shown(whole)}"
             found[words[value.upper()]] = whole
         elif decision := words.get(line.rstrip(".!")):
             found[decision] = line
@@ -195,7 +195,7 @@ def _decided(lines: Sequence[str], words: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _labelled(lines: Sequence[str]) -> defaultdict[str, list[str]]:
-    """The first three letters of a label -> what follows it, on the line or in a list below it."""
+    """Return the first three letters of a label -> its text, on the same line or in a list below."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     into = ""
     for line in lines:

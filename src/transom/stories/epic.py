@@ -1,4 +1,4 @@
-"""A whole epic: which stories are next, which may go on when another one stops, and what is said at the end."""
+"""Runs an epic: chooses the next stories, goes on beside stopped ones, and collects the results."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _RESULT = model_file("result.json", StoryResult)
 
 
 def chosen(backlog: Backlog, story: str | None) -> tuple[Story, ...]:
-    """The stories to take: all, or the one that is named; InputError where there is none."""
+    """Return the stories to work on: all, or the named one. InputError: it is unknown."""
     found = tuple(one for one in backlog.stories if story is None or story in one.names)
     if not found:
         known = ", ".join(one.id for one in backlog.stories)
-        raise InputError(f"there is no story {story!r}", where=backlog.source, hint=f"there are {known}")
+        raise InputError(f"unknown story {story!r}", where=backlog.source, hint=f"known: {known}")
     return found
 
 
 async def open_project(path: Path) -> Path:
-    """The folder of a project that is a git repository with a commit; InputError where it is none."""
+    """Return the resolved folder of a git repository with a commit. InputError: it is not one."""
     if not path.is_dir():
-        raise InputError("is no folder", where=str(path), hint="name the project's folder")
+        raise InputError("is not a folder", where=str(path), hint="name the project's folder")
     project = path.resolve()
     code, top, _ = await Git(project).attempt("rev-parse", "--show-toplevel")
     if code:
-        raise InputError("is no git repository", where=str(path), hint="run git init, and commit what is there")
+        raise InputError("is not a git repository", where=str(path), hint="run git init, and commit what is there")
     if Path(top.rstrip("\n")) != project:
         raise InputError("is not the top of its git repository", where=str(path), hint=f"name {top.strip()}")
     if await Git(project).commit_of("HEAD") is None:
@@ -48,15 +48,15 @@ async def open_project(path: Path) -> Path:
 
 
 async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
-    """Work on an epic's stories, or on one, until each is done or stops; run again it goes on where it was.
+    """Work on an epic's stories, or on one, until each is done or stopped; a later call resumes.
 
     Raises:
-        InputError, SandboxError: nothing can be done at all.
+        InputError, SandboxError: the epic as a whole cannot be worked on.
     """
     wanted = chosen(epic.backlog, story)
     check_command(epic.settings.tests)
     if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
-        told = "your changes are not committed, so stories do not have them and cannot be merged over them"
+        told = "these changes are not committed: stories do not see them, and merges that touch these files stop"
         epic.run.progress(f"{', '.join(mine[:5])}: {told}")
     merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
     before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
@@ -76,7 +76,7 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
 async def _work_through(
     epic: Epic, wanted: Sequence[Story], before: Mapping[str, StoryResult], results: dict[str, StoryResult]
 ) -> list[Story]:
-    """Start each story when what it waits for is done, and no other one works on its files; those that it worked on."""
+    """Start each story when its dependencies are done and no running story shares its files; returns those run."""
     waiting = [one for one in wanted if one.id not in results]
     ended: list[Story] = []
     working: dict[asyncio.Task[StoryResult], Story] = {}
@@ -94,9 +94,9 @@ async def _work_through(
                 missing = [other for other in one.depends_on if other in ids - done]
                 if stopped := next((other for other in missing if other not in coming), None):
                     state = results[stopped].status if stopped in results else "not done"
-                    leave(one, "skipped", f"it waits for {stopped}, which is {state}")
+                    leave(one, "skipped", f"it depends on {stopped}, which is {state}")
                 elif held and not working:
-                    leave(one, "paused", "a person looks at the story before it")
+                    leave(one, "paused", "a person must review the story before it")
                 elif not missing and not held and _free(epic, one, [*working.values()]):
                     waiting.remove(one)
                     working[asyncio.create_task(StoryFlow(epic, one, before.get(one.id)).work())] = one
@@ -120,18 +120,18 @@ async def _work_through(
 
 
 def _keep(epic: Epic, story: Story, result: StoryResult) -> None:
-    """Keep how a story ended: at once where it is done, else when the command ends, which decides what comes next."""
+    """Write a story's result: at once if it is done, else at the end of the command."""
     write_file(epic.run.folder / story.slug / _RESULT.name, pretty_json(result).encode("utf-8", "replace"))
 
 
 def _before(epic: Epic, story: Story) -> StoryResult | None:
-    """How a story ended when it was worked on before; None where it was not, or where that was cut off."""
+    """Return a story's earlier result; None if there is none, or if that run was interrupted."""
     path = epic.run.folder / story.slug / _RESULT.name
     return _RESULT.read(path) if path.is_file() else None
 
 
 async def _holds(epic: Epic, story: Story) -> bool:
-    """Whether a person has still to look at a finished story before anything else begins."""
+    """Whether a person has yet to review a finished story before the next one starts."""
     if not story.done_checkpoint:
         return False
     try:
@@ -142,13 +142,13 @@ async def _holds(epic: Epic, story: Story) -> bool:
 
 
 def _free(epic: Epic, story: Story, others: Sequence[Story]) -> bool:
-    """Whether a story may begin beside those that are worked on: none touches its files, as far as they are named."""
+    """Whether a story may run beside the running ones: none shares a file, as far as files are named."""
     apart = bool(story.touches) and all(one.touches and not story.touches & one.touches for one in others)
     return not others or (len(others) < epic.settings.stories.parallel and apart)
 
 
 async def plan(project: Path, epic: str, story: str | None, settings: StorySettings) -> EpicResult:
-    """A dry run: which stories would be taken, in order, and what each seat would be shown. Nobody is called."""
+    """Plan a dry run: the stories in order, and the size of each seat's blocks. No worker is called."""
     backlog = find_backlog(project, epic)
     merged = await Git(project).merged(backlog.epic, settings.stories.target)
     ids = {one.id for one in backlog.stories}
@@ -167,7 +167,7 @@ async def plan(project: Path, epic: str, story: str | None, settings: StorySetti
 
 
 def _understood(story: Story) -> str:
-    """What was read of a story, and what SM has still to write."""
+    """Describe a parsed story, and what SM still has to write."""
     read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
     return read if valid else f"{read}; SM has to mend: {lacks.removeprefix(f'{story.source}: ')}"

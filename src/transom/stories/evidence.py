@@ -1,4 +1,4 @@
-"""Evidence: what really happened in a story's worktree, held against what the story allows and Dev claims."""
+"""Evidence: the real changes and tests of a story's worktree, checked against the story and Dev's claims."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PROTECTED = (
     "noxfile.py", "setup.cfg", "run_tests*", "jest.config.*", "vitest.config.*", ".transom*", ".transom/**",
     "**/sitecustomize.py",
 )  # fmt: skip
-"""What decides how tests are run and what git sees: only a story that names such a file may change it."""
+"""Files that control test runs and git: a story must name such a file to change it."""
 
 _TEST_SETTINGS = {
     "pyproject.toml": ("pytest", "tox", "nox", "hatch", "coverage"),
     "package.json": ("test", "pretest", "posttest", "jest", "vitest", "mocha", "ava"),
 }
-"""File -> its parts that decide how tests are run; the rest of it any story may change."""
+"""File -> its keys that control test runs; any story may change the rest of the file."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Globs of what every story may change, of what beside `PROTECTED` only one that names it, and of what none."""
+    """Globs of files: those that every story may change, further protected ones, and the backlog's."""
 
     also_allowed: tuple[str, ...] = ("tests/**", "test/**")
     protected: tuple[str, ...] = ()
@@ -40,9 +40,9 @@ class Rules:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an attempt of Dev is worth: nothing that speaks against it where `findings` is empty.
+    """The evaluation of a Dev attempt; no `findings` means that the evidence supports it.
 
-    `covered`: number of a criterion -> tests that ran and are said to cover it.
+    `covered`: number of a criterion -> tests that ran and are claimed to cover it.
     """
 
     findings: tuple[str, ...]
@@ -56,7 +56,7 @@ async def judge(
 ) -> Evidence:
     """Judge an attempt by Dev's reply and the orchestrator's own test run.
 
-    `commits`: the baseline, where the attempt began, and where it ended.
+    `commits`: the baseline, the attempt's start, and its end.
     """
     base, start, head = commits
     changes, attempt = await git.changes(base, head), await git.changes(start, head)
@@ -73,7 +73,7 @@ async def judge(
 
 
 def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) -> str:
-    """Nothing may change but what the story allows, and nothing that decides how tests are run."""
+    """Return why a change is not allowed: not in the story's files, or it affects test runs; "" if allowed."""
     if change.mode == "120000":
         return "it is a link, which no diff shows the contents of"
     if change.mode == "160000":
@@ -88,14 +88,14 @@ def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) 
 
 
 def _fits(path: str, globs: Iterable[str]) -> bool:
-    """Whether a path fits one of the globs; `**/x` fits `x`, too, and `folder/**` all below it."""
+    """Whether a path matches one of the globs; `**/x` also matches `x`, and `folder/**` all files below."""
     return any(fnmatchcase(path, one) or (one.startswith("**/") and fnmatchcase(path, one[3:])) for one in globs)
 
 
 async def _loosened(
     git: Git, base: str, head: str, changes: Sequence[Change], story: Story, named: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """Tests that check less than they did, and what files that hold much else say of how tests are run."""
+    """Return `(path, finding)` for weakened tests and for changed test settings in shared files."""
     found, before, after = list[tuple[str, str]](), dict[str, str](), dict[str, str | None]()
     for path in (change.path for change in changes):
         name = path.rpartition("/")[2]
@@ -112,7 +112,7 @@ async def _loosened(
 
 
 def _test_settings(name: str, text: str) -> object:
-    """What `pyproject.toml` or `package.json` says of tests; the whole text where it cannot be read."""
+    """Return the test settings of `pyproject.toml` or `package.json`; the whole text if it cannot be parsed."""
     try:
         data = tomllib.loads(text) if name == "pyproject.toml" else json.loads(text or "{}")
         rows = data.get("tool", {}) if name == "pyproject.toml" else {**data, **data.get("scripts", {})}
@@ -122,24 +122,24 @@ def _test_settings(name: str, text: str) -> object:
 
 
 def _coverage(read: Read, story: Story, tests: Comparison) -> tuple[dict[int, tuple[str, ...]], list[str]]:
-    """Criterion -> tests that ran and are said to cover it; and what is said and is not so."""
+    """Return criterion -> tests that ran and are claimed to cover it; and the claims that are wrong."""
     ran = sorted(tests.after.ids("passed", "failed", "error"))
     covered: dict[int, tuple[str, ...]] = {}
     problems: list[str] = []
     for number, names in read.tests.items():
         if not 1 <= number <= len(story.criteria):
-            problems.append(f"there is no criterion {number}")
+            problems.append(f"unknown criterion {number}; known: 1 to {len(story.criteria)}")
             continue
         for name in names:
             if hits := [one for one in ran if _same_test(one, name)]:
                 covered[number] = (*covered.get(number, ()), *hits)
             else:
-                problems.append(f"{name} is said to cover criterion {number}, and did not run")
+                problems.append(f"{name} is claimed to cover criterion {number}, but did not run")
     return covered, problems
 
 
 def _same_test(case: str, name: str) -> bool:
-    """`tests.test_a.T.test_x` is meant by `test_x`, `T.test_x` and `tests/test_a.py::T::test_x`."""
+    """Whether a name means a case: `test_x`, `T.test_x`, `tests/test_a.py::T::test_x` mean `tests.test_a.T.test_x`."""
     plain = name.replace(".py", "").replace("::", ".").replace("/", ".").strip(".")
     case = case.replace("::", ".")
     return case == plain or case.endswith(f".{plain}") or case.partition("[")[0].endswith(f".{plain}")
@@ -148,12 +148,12 @@ def _same_test(case: str, name: str) -> bool:
 def weakened(
     before: Mapping[str, str], after: Mapping[str, str | None], may_change: frozenset[str]
 ) -> list[tuple[str, str]]:
-    """`(path, what is wrong)` for tests that check less than they did; what is skipped checks nothing.
+    """Return `(path, finding)` for tests with fewer checks than before; a skipped test has no checks.
 
     Args:
-        before: path -> text of the test files that changed, as they were.
-        after: path -> text now, None where it is gone; files that are new included.
-        may_change: files whose checks the story says may change; fewer checks are wrong there, too.
+        before: path -> old text of the changed test files.
+        after: path -> new text, None for a deleted file; new files included.
+        may_change: files whose checks the story may change; fewer checks are findings there too.
     """
     parsed = {path: read_checks(path, text) or {} for path, text in after.items() if text is not None}
     moved = {name.rpartition(".")[2]: checks for tests in parsed.values() for name, checks in tests.items()}

@@ -1,6 +1,6 @@
-"""Git and worktrees, as the orchestrator uses them: no hooks, no helpers of a repository, and nothing is thrown away.
+"""Git and worktrees for the orchestrator: without hooks or a repository's helpers, and without loss of work.
 
-It never resets or deletes a commit that it did not make: what stands in a worktree's way is parked on a branch first.
+Commits of others are never reset or deleted: work in a worktree's way is parked on a branch first.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _ACTIONS: Mapping[str, Action] = {"A": "created", "D": "deleted", "M": "modified
 _PLAIN_DIFF = ("diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 
 STORY_TRAILER = "Transom-Story"
-"""Of the commit that merges a story: `EPIC/STORY`."""
+"""Trailer of a story's merge commit: `EPIC/STORY`."""
 OWN_TRAILER = "Transom-Own"
-"""Of commits that the orchestrator can make again at any time."""
+"""Trailer of commits that the orchestrator can make again at any time."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +52,19 @@ class Git:
         self.folder = folder
 
     async def __call__(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:
-        """Run `git ARGS`; its output without the last line end.
+        """Run `git ARGS`; returns its output without the last line end.
 
         Raises:
-            InputError: naming the command and what git said.
+            InputError: git failed; names the command and git's message.
         """
         code, out, err = await self.attempt(*args, stdin=stdin, env=env)
         if code:
-            what = f"git {args[0]} failed: {_said(err or out)}"
-            raise InputError(what, where=str(self.folder), hint="look at it with git status")
+            what = f"git {args[0]} failed: {_one_line(err or out)}"
+            raise InputError(what, where=str(self.folder), hint="look at the folder with git status")
         return out.removesuffix("\n")
 
     async def attempt(self, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-        """The same; exit code, output and errors, whatever they are."""
+        """Run `git ARGS`; returns exit code, output and errors, also when it fails."""
         line = ("git", *(word for one in _SAFE for word in ("-c", one)), *args)
         around = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
         around |= {"LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", **(env or {})}
@@ -76,70 +76,70 @@ class Git:
         try:
             out, err = await process.communicate(stdin.encode())
         finally:
-            kill_group(process)  # where it was cancelled: it must not write on
+            kill_group(process)  # after a cancellation it must not go on writing
         return process.returncode or 0, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "replace")
 
     async def commit_of(self, name: str) -> str | None:
-        """The commit that a name stands for; None where there is none."""
+        """Return the commit of a name, or None."""
         code, out, _ = await self.attempt("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return out.strip() if code == 0 else None
 
     async def branch(self) -> str:
-        """The branch that is checked out; "" where none is."""
+        """Return the branch that is checked out; "" for a detached head."""
         return (await self.attempt("symbolic-ref", "--short", "--quiet", "HEAD"))[1].strip()
 
     async def free(self, branch: str, number: int = 0) -> str:
-        """A branch that there is not yet: this name, with a number behind it from `number` on."""
+        """Return an unused branch name: this name, with a number from `number` on appended where needed."""
         name = f"{branch}-{number}" if number else branch
         return await self.free(branch, number + 1) if await self.commit_of(f"refs/heads/{name}") else name
 
     async def worktrees(self) -> dict[str, Path]:
-        """Branch -> where it is checked out."""
+        """Return branch -> folder of its worktree."""
         rows = [row.splitlines() for row in (await self("worktree", "list", "--porcelain")).split("\n\n")]
-        told = [dict(line.partition(" ")[::2] for line in row) for row in rows]
-        return {one["branch"].removeprefix("refs/heads/"): Path(one["worktree"]) for one in told if "branch" in one}
+        entries = [dict(line.partition(" ")[::2] for line in row) for row in rows]
+        return {one["branch"].removeprefix("refs/heads/"): Path(one["worktree"]) for one in entries if "branch" in one}
 
     async def look(self) -> tuple[str, str, tuple[str, ...]]:
-        """The branch, the head's commit, and the paths that differ from it, the workspace left out."""
+        """Return the branch, the head's commit, and the paths that differ from it, without the workspace's."""
         options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames")
-        unseen = "--ignore-submodules=dirty"  # git would run what the settings of a repository in here name
+        unseen = "--ignore-submodules=dirty"  # else git runs commands from the settings of submodules
         rows = (await self("status", *options, unseen)).split("\0")
-        told = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
+        headers = dict(row[2:].partition(" ")[::2] for row in rows if row.startswith("# "))
         cuts = {"1": 8, "u": 10, "?": 1}
         paths = [row.split(" ", cuts[row[0]])[-1] for row in rows if row[:1] in cuts]
         mine = tuple(path for path in paths if not path.startswith(".transom"))
-        return told["branch.head"].replace("(detached)", ""), told.get("branch.oid", ""), mine
+        return headers["branch.head"].replace("(detached)", ""), headers.get("branch.oid", ""), mine
 
     async def commit_all(self, message: str) -> str:
-        """Commit whatever changed, if anything did; the head afterwards."""
+        """Commit all changes, if any; returns the head."""
         await self("add", "--all")
         if await self("diff", "--cached", "--name-only", "-z"):
             await self("commit", "--no-verify", "--quiet", "--file=-", stdin=message, env=await self._who())
         return await self("rev-parse", "HEAD")
 
     async def commit_tree(self, tree: str, message: str, *parents: str) -> str:
-        """A commit on no branch."""
+        """Make a commit on no branch; returns its id."""
         words = [word for parent in parents for word in ("-p", parent)]
         return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
 
     async def merge(self, commit: str, message: str) -> str:
-        """Merge a commit into what is checked out; what git said where that conflicts, and nothing changed then."""
+        """Merge a commit into the checked-out branch; returns git's message on a conflict, which is rolled back."""
         words = ("merge", "--quiet", "--no-verify", "-m", message, commit)
         code, out, err = await self.attempt(*words, env=await self._who())
         if code:
             await self.attempt("merge", "--abort")
-        return _said(out or err) if code else ""
+        return _one_line(out or err) if code else ""
 
     async def forward(self, branch: str, old: str, new: str) -> str:
-        """Move a branch forward, wherever it is checked out; why not, where a person's files are in the way."""
+        """Fast-forward a branch, also if checked out; returns git's message on failure, e.g. for local changes."""
         if folder := (await self.worktrees()).get(branch):
             code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
         else:
             code, out, err = await self.attempt("update-ref", f"refs/heads/{branch}", new, old)
-        return _said(err or out) if code else ""
+        return _one_line(err or out) if code else ""
 
     async def merged(self, epic: str, target: str | None = None, since: str = "") -> dict[str, str]:
-        """Story -> the commit that merged it into a branch (None: the one checked out), of an epic."""
+        """Return story -> merge commit for an epic, on a branch (None: the checked-out one)."""
         form = f"--format=%H %(trailers:key={STORY_TRAILER},valueonly,separator=%x2C)"
         commits = f"{since}..refs/heads/{target}" if since else f"refs/heads/{target}" if target else "HEAD"
         code, out, _ = await self.attempt("log", "--first-parent", form, commits)
@@ -147,27 +147,27 @@ class Git:
         return {key.strip().removeprefix(f"{epic}/"): commit for commit, key in rows if key.startswith(f"{epic}/")}
 
     async def changes(self, base: str, head: str) -> tuple[Change, ...]:
-        """What differs between two commits, file by file; a renamed file is deleted and created."""
+        """Return the changed files between two commits; a renamed file is one deleted and one created."""
         pieces = (await self(*_PLAIN_DIFF, "--raw", "-z", "--abbrev=40", base, head)).split("\0")
         rows = [(meta.split(), path) for meta, path in zip(pieces[0::2], pieces[1::2], strict=False)]
         return tuple(Change(path, _ACTIONS[meta[4]], meta[1]) for meta, path in rows)
 
     async def diff(self, base: str, head: str) -> str:
-        """What differs between two commits, line by line."""
+        """Return the diff between two commits as text."""
         return (await self(*_PLAIN_DIFF, base, head)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     async def text(self, commit: str, path: str) -> str | None:
-        """A file of a commit; None where it is not there."""
+        """Return a file's text at a commit, or None."""
         code, out, _ = await self.attempt("show", f"{commit}:{path}")
         return out if code == 0 else None
 
     async def clear(self) -> None:
-        """Take away all that no commit holds, ignored files too: tests must not pass by what is never merged."""
+        """Remove everything that is not committed, ignored files too: tests must not depend on it."""
         await self("checkout", "--quiet", "--force", ".")
         await self("clean", "-ffdqx")
 
     async def park(self, name: str) -> str:
-        """Keep all that lies here on a new branch, which is returned; index and files stay as they are."""
+        """Commit all local files to a new branch, and return its name; index and files stay unchanged."""
         with tempfile.TemporaryDirectory() as folder:
             env = {"GIT_INDEX_FILE": f"{folder}/index"}
             await self("read-tree", "HEAD", env=env)
@@ -179,7 +179,7 @@ class Git:
         return branch
 
     async def state(self) -> dict[str, str]:
-        """What a worktree's agent must leave alone, digested: refs, this checkout's files, git's settings and hooks."""
+        """Digest what a worktree's agent must not change: refs, this checkout's files, git's settings, hooks."""
         rows = (await self("for-each-ref", "--format=%(refname) %(objectname)")).splitlines()
         found = dict(row.split(" ") for row in rows if "refs/heads/transom/" not in row)
         common = Path(await self("rev-parse", "--path-format=absolute", "--git-common-dir"))
@@ -190,13 +190,13 @@ class Git:
         return found
 
     async def _who(self) -> dict[str, str]:
-        """An identity for commits, where the person has not set one."""
+        """Return an identity for commits if the person has not set one."""
         known = (await self.attempt("var", "GIT_AUTHOR_IDENT"))[0] == 0
         return {} if known else {**_WHO, **_COMMITTER}
 
 
 class Worktrees:
-    """The worktrees of one run, below one folder; `parked`: branches that keep what stood in the way."""
+    """The worktrees of one run, below one folder; `parked`: branches that keep parked work."""
 
     def __init__(self, root: Path, project: Path) -> None:
         self.root, self.project = root, Git(project)
@@ -207,11 +207,11 @@ class Worktrees:
         return Git(self.root / branch.removeprefix("transom/").replace("/", "-"))
 
     async def ensure(self, branch: str, commit: str) -> Git:
-        """The worktree of a branch, made at a commit where branch or worktree are missing."""
+        """Return the worktree of a branch; branch and worktree are made at `commit` if missing."""
         here = self.git(branch)
         async with self.lock:
             if not await self.is_linked(here):
-                if here.folder.exists():  # an agent made something else of it
+                if here.folder.exists():  # an agent replaced the worktree
                     here.folder.rename(f"{here.folder}.replaced-{token_hex(4)}")
                 known = await self.project.commit_of(f"refs/heads/{branch}")
                 here.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ class Worktrees:
         return here
 
     async def is_linked(self, here: Git) -> bool:
-        """Whether a folder is still a worktree of the project, and not a repository that was put in its place."""
+        """Whether a folder is still a worktree of the project, not another repository in its place."""
         if not (here.folder / ".git").is_file():
             return False
         common = await self.project("rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -228,13 +228,13 @@ class Worktrees:
         return code == 0 and Path(out.strip()).parent == Path(common, "worktrees")
 
     async def restore(self, branch: str, commit: str) -> str:
-        """Bring a worktree to a commit; the branch on which is kept what stood there, "" where nothing did."""
+        """Reset a worktree to a commit; returns the branch with parked work, "" if nothing was parked."""
         here = await self.ensure(branch, commit)
         at, kept = await here.look(), ""
         if at == (branch, commit, ()):
             return ""
         own = f"--format=%(trailers:key={OWN_TRAILER},valueonly,separator=%x2C)"
-        above = await here("log", own, f"{commit}..HEAD")  # a line a commit, empty where it is not the orchestrator's
+        above = await here("log", own, f"{commit}..HEAD")  # a line per commit, empty for commits of others
         if at[2] or not above or not all(row.strip() for row in above.split("\n")):
             kept = await here.park(branch.removeprefix("transom/"))
             self.parked.append(kept)
@@ -243,7 +243,7 @@ class Worktrees:
         return kept
 
     async def remove(self, branch: str, unless_beyond: str = "") -> None:
-        """Let go of a worktree, and of its branch if that is merged; not with work above `unless_beyond`."""
+        """Remove a worktree, and its branch if merged; keep both if there is work above `unless_beyond`."""
         here = self.git(branch)
         if unless_beyond and (not here.folder.exists() or await here.look() != (branch, unless_beyond, ())):
             return
@@ -253,5 +253,5 @@ class Worktrees:
         await self.project.attempt("branch", "--quiet", "-d", branch)
 
 
-def _said(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]

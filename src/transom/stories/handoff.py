@@ -1,4 +1,4 @@
-"""What one stage of a story tells the next, within limits, in a file for people; and what of it may count."""
+"""The hand-over between the stages of a story, a bounded YAML file, and the validation of agents' replies."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ PO_DECISIONS = ("APPROVED", "BLOCKED", "CHANGES REQUESTED")
 
 
 Checked = tuple[bool, str]
-"""Whether it counts, and why not; of what counts, the decision."""
+"""Whether a reply is valid; and the reason if not, else the decision."""
 
 _SHORTEST_REASON = 3  # words
 
 
 def now() -> str:
-    """The time as the file has it: UTC, to the second."""
+    """Return the time in the file's format: UTC, to the second."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
 
 
 class StoryHandoff:
-    """Minimal context between the stages of one story; it is in memory alone where it has no path.
+    """Minimal context between the stages of one story; kept in memory only if `path` is None.
 
-    Entries and the whole are dated now, where no time is given.
+    The default of every time is now.
     """
 
     MAX_SUMMARY_LENGTH = _USUAL.max_summary_length
@@ -58,7 +58,7 @@ class StoryHandoff:
     def add_stage_summary(
         self, stage: str, summary: str, decision: str | None = None, *, at: str | None = None
     ) -> None:
-        """Record what a stage did, and what it decided. A stage that is done again replaces its summary."""
+        """Record a stage's summary and decision. A repeated stage replaces its summary."""
         self._check(stage)
         kept = self.cut(summary.strip(), self.limits.max_summary_length, f"{stage} summary")
         self.stages[stage] = {"summary": kept, "decision": decision, "timestamp": at or now()}
@@ -66,7 +66,7 @@ class StoryHandoff:
             self.decisions.append({"stage": stage, "decision": decision, "timestamp": at or now()})
 
     def add_file_modified(self, file_path: str, action: Action, *, at: str | None = None) -> None:
-        """Record a changed file; of too many the oldest go, and that is recorded."""
+        """Record a changed file; beyond the limit the oldest is dropped, and the drop is recorded."""
         first = next((one for one in self.files_modified if one["path"] == file_path), None)
         if first:
             self.files_modified.remove(first)
@@ -77,19 +77,19 @@ class StoryHandoff:
             self._record("files_modified", kept, kept + 1, dropped=dropped["path"])
 
     def add_blocker(self, blocker: str, stage: str, *, at: str | None = None) -> None:
-        """Record what keeps the story from going on."""
+        """Record a reason why the story is blocked."""
         kept = self.cut(blocker.strip(), self.limits.max_summary_length, f"{stage} blocker")
         self.blockers.append({"stage": stage, "blocker": kept, "timestamp": at or now()})
 
     def set_acceptance_criteria(self, criteria: Sequence[str]) -> None:
-        """Keep the criteria, as many as it may hold. The story itself keeps them all."""
+        """Keep the criteria up to the limit. The story itself keeps all of them."""
         most, self.criteria_total = self.limits.max_acceptance_criteria, len(criteria)
         self.acceptance_criteria = list(criteria[:most])
         if len(criteria) > most:
             self._record("acceptance_criteria", most, len(criteria))
 
     def get_context_for_stage(self, stage: str) -> dict[str, Any]:
-        """What a stage sees of the others. The story itself is no context: each stage has it whole.
+        """Return what a stage sees of earlier stages. The story is not included: each stage gets it whole.
 
         Returns:
             `po`: `sm_summary`; `dev`: `po_decision`, `po_summary`; `qa`: `dev_summary`, `files`; `sm`: nothing.
@@ -108,23 +108,23 @@ class StoryHandoff:
         return {"dev_summary": self._passed("dev", stage), "files": files}
 
     def decision(self, stage: str) -> str | None:
-        """The last decision of a stage."""
+        """Return the last decision of a stage, or None."""
         found = [one["decision"] for one in self.decisions if one.get("stage") == stage]
         return found[-1] if found else None
 
     def validate_po_decision(self) -> tuple[bool, str]:
-        """Whether PO's decision is recorded, once in each place, and one of the three that there are."""
+        """Whether PO's decision is recorded consistently and is one of the three known ones."""
         recorded, listed = self.stages.get("po", {}).get("decision"), self.decision("po")
         if recorded is None or listed is None:
             return False, "the hand-over has no decision of PO"
         if recorded != listed:
             return False, f"the hand-over says {recorded} in stages and {listed} in decisions"
         if listed not in PO_DECISIONS:
-            return False, f"{listed!r} is none of {', '.join(PO_DECISIONS)}"
+            return False, f"unknown decision {listed!r}; known: {', '.join(PO_DECISIONS)}"
         return True, listed
 
     def to_dict(self) -> dict[str, Any]:
-        """The file's data. What was cut stands at the end, where anything was."""
+        """Return the file's data. Truncations come last, if there are any."""
         data: dict[str, Any] = {
             "story_id": self.story_id,
             "created_at": self.created_at,
@@ -137,12 +137,12 @@ class StoryHandoff:
         return data | {key: value for key, value in more.items() if value}
 
     def save(self) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         if self.path:
             write_file(self.path, dump_yaml(self.to_dict()).encode("utf-8", "replace"))
 
     def cleanup(self) -> None:
-        """After the story was done: delete the file, or keep it in `archive/`, as `limits.retention` says."""
+        """Delete the file of a finished story, or move it to `archive/`, as `limits.retention` says."""
         if self.path is None or not self.path.exists():
             return
         retention, archive = self.limits.retention, self.path.parent / "archive"
@@ -158,14 +158,14 @@ class StoryHandoff:
 
     def _check(self, stage: str) -> None:
         if stage not in STAGES:
-            raise InputError(f"there is no stage {stage!r}", where=self.story_id, hint=f"say {', '.join(STAGES)}")
+            raise InputError(f"unknown stage {stage!r}", where=self.story_id, hint=f"known: {', '.join(STAGES)}")
 
     def _passed(self, of: str, to: str) -> str:
         summary = self.stages.get(of, {}).get("summary") or ""
         return self.cut(summary, self.limits.summary_passed_on, f"{of} summary for {to}")
 
     def cut(self, text: str, most: int, what: str) -> str:
-        """A text as long as it may be; that something was cut is recorded."""
+        """Truncate a text to `most` characters; a truncation is recorded."""
         if len(text) <= most:
             return text
         self._record(what, most, len(text))
@@ -178,11 +178,11 @@ class StoryHandoff:
 
 
 class AgentValidator:
-    """Validates agents' outputs. No message of an agent is evidence of anything but its own decision."""
+    """Validates agents' replies. A reply is evidence of nothing but its own decision."""
 
     @staticmethod
     def validate_sm_output(story: Story | None, handoff: StoryHandoff) -> Checked:
-        """The story is there, has a goal and a testable criterion, and nothing in it is left to fill in."""
+        """Whether the story exists, has a goal and a testable criterion, and no placeholder."""
         if story is None or not story.text.strip():
             return False, "SM left no story"
         where = story.source or handoff.story_id
@@ -199,7 +199,7 @@ class AgentValidator:
 
     @staticmethod
     def validate_po_output(output: str, handoff: StoryHandoff) -> Checked:
-        """Exactly one decision, the hand-over has the same, and a refusal has a reason that points into the story."""
+        """Whether PO made exactly one decision, the hand-over has the same, and a refusal cites a part of the story."""
         read = read_reply(output, "po")
         if not read.decision:
             return False, f"PO must say APPROVED, BLOCKED or CHANGES REQUESTED: {read.problem}"
@@ -214,31 +214,31 @@ class AgentValidator:
 
     @staticmethod
     def validate_dev_output(output: str, handoff: StoryHandoff, changes: Mapping[str, Action] | None = None) -> Checked:
-        """Files really changed, as git has it, and they are the files that Dev says it changed."""
+        """Whether git shows changed files, and they are the files that Dev lists."""
         if changes is None:
-            return False, f"{handoff.story_id}: nobody looked at what Dev changed"
+            return False, f"{handoff.story_id}: Dev's changes were not read from git"
         wrong = claims_against(read_reply(output), changes)
         return not wrong, "; ".join(wrong) or f"{len(changes)} files"
 
     @staticmethod
     def validate_qa_output(output: str, handoff: StoryHandoff, tests: Comparison | None = None) -> Checked:
-        """QA's one decision, which counts only where the orchestrator's own test run does not say otherwise."""
+        """Whether QA made one decision, and a PASS agrees with the orchestrator's own test run."""
         read = read_reply(output, "qa")
         if not read.decision:
             return False, f"QA must say PASS or FAIL: {read.problem}"
         if read.decision == "FAIL":
             return _reasoned("FAIL", read.reasons, handoff)
         if tests is None:
-            return False, "QA says PASS, and no tests were run"
+            return False, "QA says PASS, but no tests were run"
         if tests.problems:
             return False, f"QA says PASS, and the test run says: {tests.problems[0]}"
         return True, "PASS"
 
 
 def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[str, Action] | None = None) -> list[str]:
-    """Where Dev's list of files and the real changes of this attempt (path -> action) differ, both ways.
+    """Compare Dev's list of files with this attempt's real changes (path -> action); returns the differences.
 
-    `before` are those of the whole story, earlier attempts included; they may be listed, too.
+    `before` has the changes of the whole story, earlier attempts included; Dev may list these too.
     """
     before = changes if before is None else before
     if not before:
@@ -258,7 +258,7 @@ def claims_against(read: Read, changes: Mapping[str, Action], before: Mapping[st
 
 def _reasoned(decision: str, reasons: tuple[str, ...], handoff: StoryHandoff) -> Checked:
     if sum(len(reason.split()) for reason in reasons) < _SHORTEST_REASON:
-        return False, f"{decision} needs a reason; the reply has no line REASON: that says it"
+        return False, f"{decision} needs a reason; the reply has no line REASON:"
     if not references(reasons, handoff.criteria_total):
         return False, f"{decision} needs a reference to a part of the story, e.g. AC 1 or Tasks: {reasons[0]!r}"
     return True, decision

@@ -29,7 +29,7 @@ _CRITERIA = (
     re.compile(r"^(?:acceptance\b(?!\s+\w+\s+\w)|ACs?\b)", re.IGNORECASE),
     re.compile(r"^(?:success\s+criteria|conditions\s+of\s+satisfaction|requirements)\W*$", re.IGNORECASE),
 )
-"""Headings of criteria; one of the second form counts where there is none of the first."""
+"""Headings of criteria; the second form counts only if no heading has the first."""
 _SECTION = re.compile(
     r"^(?:acceptance|tasks|(?:dev|technical)\s+notes|prerequisites|dependencies|files)\b", re.IGNORECASE
 )
@@ -41,10 +41,10 @@ _SLUG_ID = re.compile(r"^(\d+)-(?:(\d+[a-z]?)-)?")
 
 
 def read_story_file(text: str, source: str) -> Story:
-    """Read the text of a file that holds one story; `source` is its path, relative to the project.
+    """Read the text of a file with one story; `source` is its path, relative to the project.
 
     Raises:
-        InputError: no story, several, or a template that nobody filled in; with file:line.
+        InputError: no story, several stories, or a template; with file:line.
     """
     refuse_template(text, source)
     parts, front = parse(text), front_matter(text)
@@ -69,10 +69,10 @@ def read_story_file(text: str, source: str) -> Story:
 
 
 def read_epics(text: str, source: str) -> tuple[Story, ...]:
-    """The stories of a page of epics (`## Epic 1: ...`, `### Story 1.1: ...`).
+    """Read the stories of a page of epics (`## Epic 1: ...`, `### Story 1.1: ...`).
 
     Raises:
-        InputError: no story, two of one id, or a template.
+        InputError: no story, two stories with one id, or a template.
     """
     refuse_template(text, source)
     parts = parse(text)
@@ -94,7 +94,7 @@ def read_epics(text: str, source: str) -> tuple[Story, ...]:
 
 
 def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, ...]:
-    """Read spec-kit's `tasks.md`: each phase is a story. The `spec.md` beside it has goals and acceptance scenarios.
+    """Read spec-kit's `tasks.md`, each phase as a story; goals and criteria come from the `spec.md` beside it.
 
     Raises:
         InputError: no phase with tasks, or a template.
@@ -127,7 +127,7 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
                 criteria=criteria,
                 tasks=tasks,
                 status="done" if all(task.done for task in tasks) else "backlog",
-                depends_on=tuple(prepares),  # user stories wait for what prepares them, other phases for all
+                depends_on=tuple(prepares),  # user stories depend on earlier set-up phases, other phases on all
                 changes=tuple(dict.fromkeys(named)),
                 source=source,
                 line=part.line,
@@ -140,7 +140,7 @@ def read_tasks(text: str, source: str, specification: str = "") -> tuple[Story, 
 
 
 def refuse_template(text: str, source: str) -> None:
-    """Refuse a file whose heading or story is a placeholder: it is a template, and no work."""
+    """Raise InputError if the heading or story is a placeholder: the file is a template."""
     heading = next((part.line for part in parse(text) if part.level == 1), 0)
     lines = text.splitlines()
     for line, found in placeholders(text):
@@ -149,16 +149,16 @@ def refuse_template(text: str, source: str) -> None:
 
 
 def _story(body: Sequence[Part], *, title: str, **more: Any) -> Story:
-    """A story whose sections are these; the first one is its heading."""
+    """Build a story from its parts; the first one is its heading."""
     creates, changes = _named_files(body)
     tasks = [task for part in body if re.match(r"tasks\b", part.title, re.IGNORECASE) for task in _boxes(part.blocks)]
-    told = {"creates": creates, "changes": changes, "tasks": tuple(tasks), "criteria": _criteria(body), **more}
+    fields = {"creates": creates, "changes": changes, "tasks": tuple(tasks), "criteria": _criteria(body), **more}
     epic = f"epic-{more['id'].partition('.')[0]}"
-    return Story.model_validate({"title": title.strip(), "epic": epic, "line": body[0].line, **told})
+    return Story.model_validate({"title": title.strip(), "epic": epic, "line": body[0].line, **fields})
 
 
 def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
-    """A heading with what belongs to it; the sections of a story may be headings of its own level."""
+    """Return a heading's parts; a story's sections may be headings of its own level."""
     stop = start + 1
     while stop < len(parts):
         one = parts[stop]
@@ -170,7 +170,7 @@ def _region(parts: Sequence[Part], start: int) -> Sequence[Part]:
 
 
 def _cut(text: str, parts: Sequence[Part], start: int, count: int) -> str:
-    """The text of so many parts."""
+    """Return the text of `count` parts."""
     lines = text.splitlines(keepends=True)
     stop = parts[start + count].line - 1 if start + count < len(parts) else len(lines)
     return "".join(lines[parts[start].line - 1 : stop]).rstrip() + "\n"
@@ -194,7 +194,7 @@ def _section(parts: Sequence[Part], *titles: str) -> str:
 
 
 def _goal(blocks: Sequence[Node]) -> str:
-    """What stands before the first bold label: the sentence of the user story."""
+    """Return the text before the first bold label: the sentence of the user story."""
     kept: list[Text] = []
     for block in blocks:
         if not isinstance(block, Paragraph) or _is_label(block, _CRITERIA[0]):
@@ -203,23 +203,23 @@ def _goal(blocks: Sequence[Node]) -> str:
     return _joined(kept)
 
 
-def _wanted(body: Sequence[Part], told: Part | None) -> tuple[str, tuple[str, ...]]:
-    """Goal and criteria of a phase: those of the specification, else what the phase says of itself."""
-    blocks = told.blocks if told else ()
+def _wanted(body: Sequence[Part], specification: Part | None) -> tuple[str, tuple[str, ...]]:
+    """Return goal and criteria of a phase, from the specification, else from the phase's own text."""
+    blocks = specification.blocks if specification else ()
     goal = next((_joined(block.lines) for block in blocks if isinstance(block, Paragraph)), "")
     lists = [block for block in blocks if isinstance(block, Bullets) and block.ordered]
     criteria = tuple(_joined(item.lines) for block in lists for item in block.items)
-    said: dict[str, str] = {}
+    labelled: dict[str, str] = {}
     for line in _lines(body):
         name, colon, rest = line.text.partition(":")
         if colon:
-            said.setdefault(name, rest.strip())
-    test = said.get("Independent Test")
-    return goal or said.get("Goal") or said.get("Purpose") or "", criteria or ((test,) if test else ())
+            labelled.setdefault(name, rest.strip())
+    test = labelled.get("Independent Test")
+    return goal or labelled.get("Goal") or labelled.get("Purpose") or "", criteria or ((test,) if test else ())
 
 
 def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
-    """List items, or groups that begin with Given, below a heading or bold label such as "Acceptance Criteria"."""
+    """Return list items, or groups that begin with Given, below a heading or label like "Acceptance Criteria"."""
     blocks: Sequence[Node] = next((found for heading in _CRITERIA if (found := _below(parts, heading))), ())
     texts: list[str] = []
     for number, block in enumerate(blocks):
@@ -229,7 +229,7 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
             begins = _BEGINS.match(block.lines[0].text)
             label = block.lines[0].lead.endswith(":") or _LABEL.match(block.lines[0].text)
             if texts and not begins and (label or isinstance(blocks[number - 1], Bullets)):
-                break  # something else begins
+                break  # a new section begins
             for line in block.lines:
                 alone = line.text.lower().startswith("when") and texts and not texts[-1].lower().startswith("given")
                 if _BEGINS.match(line.text) or alone or not texts:
@@ -240,7 +240,7 @@ def _criteria(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _below(parts: Sequence[Part], heading: re.Pattern[str]) -> list[Node]:
-    """What stands below the first heading, or the first label within a text, of that form."""
+    """Return the blocks below the first heading, or the first label within a text, that matches."""
     for part in parts:
         if heading.match(part.title):
             return [*part.blocks]
@@ -257,7 +257,7 @@ def _is_label(block: Paragraph, heading: re.Pattern[str]) -> bool:
 
 
 def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
-    """The items of lists that have a box, nested ones included."""
+    """Yield the list items with a check box as tasks, nested ones included."""
     for item in (item for block in blocks if isinstance(block, Bullets) for item in block.items):
         text = _joined(item.lines)
         if box := _BOX.match(text):
@@ -268,7 +268,7 @@ def _boxes(blocks: Sequence[Node]) -> Iterator[Task]:
 
 
 def _named_files(parts: Sequence[Part]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Files below a heading such as "Files to Create/Modify": new ones, and others."""
+    """Return the files below a heading such as "Files to Create/Modify": new ones, and others."""
     creates: dict[str, None] = {}
     changes: dict[str, None] = {}
     for part in (part for part in parts if _FILES.match(part.title)):

@@ -1,4 +1,4 @@
-"""Bringing a story's work into the target branch: tested together with what came there meanwhile, never by force."""
+"""Merges a story's work into the target branch: tested together with the target's newer commits, never forced."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from transom.stories.testrun import TestRun, compare, run_tests
 
 
 async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: TestRun) -> Merged:
-    """Merge a story's work, which was judged at `head`; `before`: the tests at the baseline.
+    """Merge a story's work, which was judged at `head`; `before`: the test run at the baseline.
 
-    The target is fast-forwarded: a person's files in the way stop that, unharmed.
+    The target is fast-forwarded; a person's local changes to the same files stop the merge and stay unharmed.
     """
     project, places, name = epic.places.project, epic.places, epic.backlog.epic
     if done := (await project.merged(name, base.target, base.base)).get(story.id):
@@ -36,23 +36,23 @@ async def merge(epic: Epic, story: Story, base: Baseline, head: str, before: Tes
 
 
 async def _join(epic: Epic, story: Story, here: Git, name: str, target: str, before: TestRun) -> str:
-    """Take what came into the target meanwhile into the story's work, and test the two together; what is wrong."""
-    if said := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
-        return f"it conflicts with {name}: {said}"
-    found = compare(before, await tested(epic, here))
-    return f"together with {name}: {found.problems[0]}" if found.problems else ""
+    """Merge the target's newer commits into the story's work, and test the result; returns the problem, or ""."""
+    if conflict := await here.merge(target, f"Merge {name} into {story.label}\n\n{OWN_TRAILER}: yes\n"):
+        return f"it conflicts with {name}: {conflict}"
+    comparison = compare(before, await tested(epic, here))
+    return f"together with {name}: {comparison.problems[0]}" if comparison.problems else ""
 
 
 async def tested(epic: Epic, here: Git) -> TestRun:
-    """Run the tests on what is committed in a worktree; what they leave behind goes."""
+    """Run the tests on a worktree's commit; files that the tests leave are removed."""
     await here.clear()
-    found = await run_tests(epic.settings.tests, here.folder, epic.project)
+    result = await run_tests(epic.settings.tests, here.folder, epic.project)
     await here.clear()
-    return found
+    return result
 
 
 def write_done(folder: Path, backlog: Backlog, story: Story) -> None:
-    """Write that a story is done, wherever its backlog keeps that: status lines and boxes alone."""
+    """Write the status "done" to the story's file, the sprint status and the task list, as the format has them."""
     own, sheet = folder / story.source, folder / backlog.sprint.source if backlog.sprint else None
     if story.owns_file and story.status_text and own.is_file():
         set_story_status(own, "done")

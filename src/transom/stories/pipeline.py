@@ -1,11 +1,11 @@
-"""One story's way: SM drafts, PO decides, Dev works, the orchestrator looks, QA judges, the work is merged.
+"""The pipeline of one story: SM drafts, PO decides, Dev works, the orchestrator checks, QA judges, the work is merged.
 
     baseline > sm > po > dev > tests > evidence > qa > merge
                 ^    |    ^                 |       |
-                +----+    +-----------------+-------+      bounded; the same findings twice, and a person is asked
+                +----+    +-----------------+-------+      bounded; a person is asked when a finding repeats
 
-Each step is a stage of the run: what was paid for or done once is not done again. Before each act stands a record of
-where it begins, so that after a kill git tells how far it came.
+Each step is a stage of the run, so a resumed run repeats no finished step. The start of each step is recorded, so that
+git shows its progress after a kill.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DIFF_SHOWN = 40_000  # characters of the diff that QA sees
 
 
 class StoryFlow:
-    """One story on its way. Where it ended `before` without being done, its stages have other names now."""
+    """The pipeline of one story. After an unsuccessful result `before`, its stages get new names."""
 
     def __init__(self, epic: Epic, story: Story, before: StoryResult | None = None) -> None:
         self.epic, self.run, self.settings, self.story = epic, epic.run, epic.settings.stories, story
@@ -48,7 +48,7 @@ class StoryFlow:
         self.seats: Seats
 
     async def work(self) -> StoryResult:
-        """Go the whole way, or as far as it goes; what is raised keeps every story from being worked on."""
+        """Run the pipeline to its end or its first stop; other exceptions concern every story of the epic."""
         result, base = self.result, None
         try:
             base = await self._begin()
@@ -77,7 +77,7 @@ class StoryFlow:
         return result
 
     async def _begin(self) -> Baseline:
-        """Record the baseline; the worktree is made when somebody first needs it."""
+        """Record the baseline; the worktree is made when it is first needed."""
         project, target = self.epic.places.project, self.settings.target
         await self._reclaim(project)
 
@@ -85,7 +85,7 @@ class StoryFlow:
             branch = target or await project.branch()
             base = await project.commit_of(f"refs/heads/{branch}") if branch else None
             if base is None:
-                what = f"there is no branch {branch!r}" if branch else "no branch is checked out"
+                what = f"branch {branch!r} does not exist or has no commit" if branch else "no branch is checked out"
                 hint = "check out a branch with a commit, or set stories.target"
                 raise InputError(what, where=str(self.epic.project), hint=hint)
             name = await project.free(f"transom/{story.slug}")
@@ -100,7 +100,7 @@ class StoryFlow:
         return self.base
 
     async def _reclaim(self, project: Git) -> None:
-        """A worktree of this story that another run left: a person says what becomes of it."""
+        """Ask a person about a worktree of this story that another run left."""
         places, slug = self.epic.places, self.story.slug
         async with places.lock:
             folder = (await project.worktrees()).get(f"transom/{slug}")
@@ -114,7 +114,7 @@ class StoryFlow:
                 await project("worktree", "remove", "--force", str(folder))
 
     async def _ready(self) -> None:
-        """SM and PO, until the story may be built."""
+        """Run SM and PO until the story is approved."""
         feedback = ""
         for number in range(1, self.settings.reviews + 2):
             said = await self.seats.ask("sm", number, self.story, {"feedback": feedback}, self.base.base)
@@ -150,7 +150,7 @@ class StoryFlow:
                 raise Stopped("blocked", "a person said to leave it")
 
     async def _build(self) -> None:
-        """Dev and QA, until the work may be merged."""
+        """Run Dev and QA until the work is merged."""
         start = self.base.base
         findings: tuple[str, ...] = ()
         before = await self._tests("tests-before", start)
@@ -181,20 +181,20 @@ class StoryFlow:
         raise Stopped("failed", f"after {number} attempts: {findings[0]}")
 
     async def _ask_who(self, number: int, where: str) -> None:
-        """Something changed outside the worktree while Dev worked: a person says whose work that is."""
+        """Ask a person who changed files outside the worktree while Dev worked."""
         prompt = f"While Dev worked on {self.story.label}, this changed outside its worktree: {where}; who did that?"
         options = ("a person did; go on", "Dev did; refuse its work")
         if (await self._ask(f"dev#{number}/outside", prompt, *options))[0] != options[0]:
             raise Stopped("failed", f"Dev changed what lies outside its worktree: {where}")
 
     async def _tests(self, name: str, commit: str) -> TestRun:
-        """Run the tests on a commit; what they leave behind goes."""
+        """Run the tests on a commit, once per commit and command."""
 
         async def step(stage: Stage, commit: str, branch: str, _: list[str]) -> TestRun:
             await self.epic.places.restore(branch, commit)
-            found = await tested(self.epic, self.epic.places.git(branch))
-            stage.memoise = not found.problem or name != "tests-before"
-            return found
+            result = await tested(self.epic, self.epic.places.git(branch))
+            stage.memoise = not result.problem or name != "tests-before"
+            return result
 
         inputs = (commit, self.base.branch, list(self.epic.settings.tests.argv))  # another command makes another run
         return (await self.run.stage(f"{self.name}/{name}", step, *inputs, out=model_file("tests.json", TestRun))).value
@@ -202,7 +202,7 @@ class StoryFlow:
     async def _look(
         self, number: int, start: str, worked: Artifact[Said], before: TestRun
     ) -> tuple[Evidence, Comparison]:
-        """The evidence of an attempt: tests, diff, claims."""
+        """Collect the evidence of an attempt: tests, diff, claims."""
         said, project = worked.value, self.epic.places.project
         tests = compare(before, await self._tests(f"tests#{number}", said.head))
         read, commits = read_reply(said.reply), (self.base.base, start, said.head)
@@ -221,7 +221,7 @@ class StoryFlow:
         return evidence, tests
 
     async def _inspect(self, number: int, head: str, evidence: Evidence, tests: Comparison) -> tuple[str, ...]:
-        """QA's word on work that the evidence does not refuse; what it holds against it."""
+        """Ask QA about work without findings; returns QA's findings."""
         told: Json = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
@@ -239,7 +239,7 @@ class StoryFlow:
         return () if decision == "PASS" else tuple(f"QA: {reason}" for reason in read.reasons)
 
     async def _merge(self, number: int, head: str, before: TestRun) -> None:
-        """Bring the work into the target; what keeps it from that waits for a person."""
+        """Merge the work into the target; a failed merge pauses the story."""
 
         async def step(stage: Stage, head: str) -> Merged:
             merged = await merge(self.epic, self.story, self.base, head, before)
@@ -248,18 +248,18 @@ class StoryFlow:
 
         async with self.epic.merging:
             name = f"{self.name}/merge#{number}"
-            self.epic.merges += 1  # before and after: who looks at the project meanwhile sees either
-            found = (await self.run.stage(name, step, head, out=model_file("merge.json", Merged))).value
+            self.epic.merges += 1  # counted at start and end, so that observers notice a merge
+            merged_result = (await self.run.stage(name, step, head, out=model_file("merge.json", Merged))).value
             self.epic.merges += 1
-        if found.problem:
-            raise Stopped("paused", f"the work is done and not merged: {found.problem}")
+        if merged_result.problem:
+            raise Stopped("paused", f"the work is done and not merged: {merged_result.problem}")
         await self.epic.places.remove(self.base.branch)
-        self.result.commits = [head, found.commit]
+        self.result.commits = [head, merged_result.commit]
 
     def _record(
         self, seat: Seat, number: int, read: Read, said: Artifact[Said], evidence: dict[str, Any] | None = None
     ) -> StageRow:
-        """Into the hand-over and the result."""
+        """Write an attempt to the hand-over and to the result."""
         decision = read.decision or None
         self.handoff.add_stage_summary(seat, read.summary, decision, at=said.value.at)
         self.handoff.save()
@@ -270,7 +270,7 @@ class StoryFlow:
         return row
 
     async def _ask(self, name: str, prompt: str, *options: str) -> tuple[str, str]:
-        """Ask a person; the story is paused until there is an answer: what was chosen, and why."""
+        """Ask a person, and pause the story until there is an answer; returns the option and the reason."""
         answer = await self.run.ask(f"{self.name}/{name}", prompt, options=options)
         return answer.text, answer.reason
 
@@ -280,11 +280,11 @@ def _tokens(usage: Usage) -> dict[str, int]:
 
 
 def _drafted(story: Story, reply: str) -> Story:
-    """The story as SM rewrote it; as it was, where SM left it so. What the backlog says of files and order stays."""
+    """Return the story as SM rewrote it, else unchanged. Its files and dependencies stay the backlog's."""
     try:
         text = read_tag(reply, "story").text
     except ReplyError:
         return story
     new = read_story_file(f"{text}\n", story.source)
-    told = {"text": new.text, "goal": new.goal, "criteria": new.criteria, "tasks": new.tasks or story.tasks}
-    return story.model_copy(update=told)
+    changes = {"text": new.text, "goal": new.goal, "criteria": new.criteria, "tasks": new.tasks or story.tasks}
+    return story.model_copy(update=changes)

@@ -1,4 +1,4 @@
-"""What a run of an epic leaves: one row a story, one a stage; and how good its summaries are."""
+"""The results of an epic's run: a row per story, a row per stage; and a score for summaries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FileChange(_Model):
 
 
 class StageRow(_Model):
-    """One attempt of a stage. `evidence` holds what was found out, not what was said."""
+    """One attempt of a stage. `evidence` has the orchestrator's observations, not the agent's claims."""
 
     stage: Literal["sm", "po", "dev", "qa"]
     decision: str | None = None
@@ -37,15 +37,15 @@ class StageRow(_Model):
 
 
 class StoryResult(_Model):
-    """One story.
+    """The result of one story.
 
     Attributes:
-        status: how it stands; `planned` in a dry run alone. `reason` says why it is not done.
-        commits: of its work, then the one that merged it.
-        truncations: what was cut, and by how much.
-        parked: branches on which work is kept that stood in the way.
+        status: its state; `planned` only in a dry run. `reason`: why it is not done.
+        commits: the commit of its work, then the merge commit.
+        truncations: truncated texts, with their lengths before and after.
+        parked: branches with parked work.
         windows: in a dry run, seat -> block -> characters that it would see.
-        rounds: how many times it began anew after it had ended without being done.
+        rounds: number of restarts after an unsuccessful end.
     """
 
     id: str
@@ -66,7 +66,7 @@ class StoryResult(_Model):
 
 
 class EpicResult(_Model):
-    """A whole run."""
+    """The result of an epic's run."""
 
     schema_: Literal["transom.story/1"] = Field(default="transom.story/1", alias="schema")
     epic: str
@@ -77,13 +77,13 @@ class EpicResult(_Model):
 
     @property
     def exit_code(self) -> int:
-        """0: all done, or a plan; 3: one waits or is blocked; 1: one failed. A wait is graver than a failure."""
+        """0: all done, or a plan; 3: one is paused or blocked; 1: one failed. 3 takes precedence over 1."""
         states = {story.status for story in self.stories}
         return 3 if states & {"paused", "blocked"} else 1 if states & {"failed", "skipped"} else 0
 
 
 def quality(summary: str, story: Story, changes: Mapping[str, Action], problems: tuple[str, ...]) -> float:
-    """How far a summary of Dev's can be relied on, 0 to 1: criteria and files named, nothing said against the tests."""
+    """Score Dev's summary from 0 to 1: criteria named, files named, no claim that the tests contradict."""
     plain = summary.lower()
     words = [{word for word in one.lower().split() if len(word) > 4} for one in story.criteria]
     named = sum(bool(one) and sum(word in plain for word in one) >= min(2, len(one)) for one in words)

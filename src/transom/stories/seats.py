@@ -1,4 +1,4 @@
-"""The four seats of a story: who sees what, as a table, and how each is asked, with its tools and its caps."""
+"""The four roles of a story (SM, PO, Dev, QA): the blocks that each sees, its tools and its caps."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ VIEWS: Final[Mapping[str, tuple[str, ...]]] = {
     "dev": ("story", "playbook", "po_decision", "po_summary", "findings"),
     "qa": ("story", "dev_summary", "files", "diff", "tests"),
 }
-"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are cut short."""
+"""Seat -> blocks that it sees beside its own prompt and `workplace`. The story is whole; summaries are truncated."""
 _OURS = ("workplace", "po_decision", "tests")
 
 
 def make_role(seat: str, tools: tuple[ToolSpec, ...] = ()) -> Role:
-    """The role `stories.SEAT`. Dev is not asked again where its reply cannot be read: its work is what counts."""
+    """Return the role `stories.SEAT`. An unreadable reply of Dev is not asked for again: its work counts."""
     prompt = Block("instructions", (PROMPTS / f"{seat}.md").read_text(encoding="utf-8"), Tier.STABLE)
     again = () if seat == "dev" else (RETRY,)
     return Role(f"stories.{seat}", (prompt,), frozenset(("instructions", "workplace", *VIEWS[seat], *again)), tools)
 
 
 def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str, Json] | None = None) -> list[Block]:
-    """What a seat is given: the story whole, what the hand-over passes on, and `more`, text or data, of the run's own.
+    """Return a seat's blocks: the whole story, the hand-over's context, and `more` texts or data of the run.
 
-    Empty ones are left out, and those that the seat does not see.
+    Empty blocks are left out, and blocks that the seat does not see.
     """
     data = story.model_dump(mode="json")
     unseen = ("text", "line", "owns_file", "status_text")
-    told = {key: value for key, value in data.items() if value and key not in unseen}
+    fields = {key: value for key, value in data.items() if value and key not in unseen}
     if story.criteria:
-        told["criteria"] = {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}
-    blocks = [Block("story", f"{dump_yaml(told)}\n{story.text}", Tier.SESSION, data=data)]
+        fields["criteria"] = {f"AC {number}": text for number, text in enumerate(story.criteria, 1)}
+    blocks = [Block("story", f"{dump_yaml(fields)}\n{story.text}", Tier.SESSION, data=data)]
     for name, value in {**handoff.get_context_for_stage(seat), **(more or {})}.items():
         if value and name in (*VIEWS[seat], "workplace"):
             text, kept = (value, None) if isinstance(value, str) else (dump_yaml(value).strip(), value)
@@ -60,7 +60,7 @@ def blocks_for(seat: str, story: Story, handoff: StoryHandoff, more: Mapping[str
 
 
 class Seats:
-    """The seats of one story, whose stages begin with `name`. `usage` is what all of them took."""
+    """The seats of one story, whose stages begin with `name`. `usage` is the sum of their tokens."""
 
     def __init__(self, epic: Epic, name: str, base: Baseline, handoff: StoryHandoff) -> None:
         self.epic, self.run, self.places, self.name = epic, epic.run, epic.places, name
@@ -68,9 +68,9 @@ class Seats:
         self._hints: Artifact[str] | None = None
 
     async def ask(self, seat: Seat, number: int, story: Story, more: Mapping[str, Json], commit: str) -> Artifact[Said]:
-        """Ask a seat for the `number`th time, with `commit` in the worktree and blocks beside those of the hand-over.
+        """Ask a seat for the `number`th time, with `commit` in the worktree and `more` blocks beside the hand-over's.
 
-        What Dev leaves is committed; whatever another one changed is parked.
+        Changes by Dev are committed; changes by another seat are parked.
         """
         name, branch, kind = f"{self.name}/{seat}#{number}", self.base.branch, self.epic.settings.kinds[seat]
         tools = self._tools(seat, self.places.git(branch).folder) if kind == "model" else Toolbox()
@@ -94,8 +94,8 @@ class Seats:
                 said = await self._commit(reply, number, story, commit)
                 was, found = outside.root, await self.places.project.state()
                 changed = {key for key in {**was, **found} if was.get(key) != found.get(key)}
-                own = {key for key in changed if key.startswith("refs/") and key not in was}  # of Dev's own commits
-                merged = merges != self.epic.merges  # by the orchestrator, which changes much
+                own = {key for key in changed if key.startswith("refs/") and key not in was}  # Dev's own commits
+                merged = merges != self.epic.merges  # the orchestrator merged meanwhile, which changes many files
                 return said.model_copy(update={"outside": () if merged else tuple(sorted(changed - own))})
             kept = await self.places.restore(branch, commit) if kind in ("command", "replay") else ""
             return Said(reply=reply, at=now(), kept=kept)
@@ -110,13 +110,13 @@ class Seats:
         return said
 
     async def recall(self, story: Story) -> str:
-        """What the playbook has for the story; it is recalled once, so that a resumed story is told the same."""
+        """Return the playbook's insights for the story, recalled once, so that a resumed run reads the same text."""
         if self._hints is None and (playbook := self.epic.playbook):
             self._hints = await playbook.recall(self.run, f"{self.name}/recall", f"{story.title} {story.goal}")
         return self._hints.value if self._hints else ""
 
     def learn(self, number: int, reply: str, findings: Sequence[str]) -> None:
-        """Count an attempt for or against the insights that Dev named, and add what was found as insights."""
+        """Count an attempt for the insights that Dev cited, and add its findings as insights."""
         if self.epic.playbook and self._hints:
             reflector, cited = Reflector(self.epic.playbook), cited_in(reply, shown_in(self._hints.value))
             source = Source(self.run.id, f"{self.name}/dev", by="stories")
@@ -125,7 +125,7 @@ class Seats:
             reflector.commit_insights()
 
     def _tools(self, seat: str, folder: Path) -> Toolbox:
-        """The tools of a model: all seats may look, Dev may edit and run commands in the sandbox."""
+        """Return a model's tools: all seats may read, Dev may edit and run commands in the sandbox."""
         tools, tests = reading_tools(folder), self.epic.settings.tests
         if seat == "dev":
             seen, around = readable(tests, self.epic.project), tests.environment
@@ -142,7 +142,7 @@ class Seats:
         read: Callable[[str], str],
         tools: Toolbox,
     ) -> str:
-        """An answer within the caps. Where one is reached a person is asked; given again, it goes on where it was."""
+        """Return a reply within the caps. A person is asked when a cap is reached; after a yes the call goes on."""
         settings, place = self.epic.settings.stories, stage.name.removeprefix(f"{self.name}/")
         tokens, ask_tokens = self._granted("tokens", f"{story.label} used its {{}} tokens", settings.max_tokens or 0)
         used = f"{story.label} used its {{}} turns in {place}"
@@ -158,7 +158,7 @@ class Seats:
             raise
 
     def _granted(self, cap: str, reached: str, each: int) -> tuple[int, Question]:
-        """How much a cap is, with what a person granted in this run; and the question that asks for more.
+        """Return a cap, including what a person granted in this run, and the question that asks for more.
 
         Raises:
             Stopped: a person gave up.
@@ -167,7 +167,7 @@ class Seats:
         while True:
             prompt = f"{reached.format(each * times)}; may it go on?"
             question = Question(f"{self.name}/cap/{cap}#{times}", prompt, ("go on with as many again", "give up"))
-            answer = self.run.answer_to(question)
+            answer = self.run.answer(question.name, question.fingerprint)
             if answer is None:
                 return each * times, question
             if answer.text == "give up":
@@ -175,7 +175,7 @@ class Seats:
             times += 1
 
     async def _commit(self, reply: str, number: int, story: Story, start: str) -> Said:
-        """Commit what Dev left on the story's branch; what it did to the branch itself is told."""
+        """Commit Dev's changes on the story's branch; `strayed` tells what Dev did to the branch itself."""
         here, strayed = self.places.git(self.base.branch), ""
         if not await self.places.is_linked(here):
             strayed = "Dev removed its worktree, or put a repository of its own in its place"

@@ -1,4 +1,4 @@
-"""What the stories of one run share, and what the stages of a story leave."""
+"""State that the stories of one run share, and the records of a story's stages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transom.stories.testrun import TestCommand
 
 @dataclass(frozen=True)
 class StorySettings:
-    """Who works at each seat (`sm`, `po`, `dev`, `qa`), how the project's tests are run, and what the settings say."""
+    """The worker of each seat (`sm`, `po`, `dev`, `qa`), the project's test command, and the settings."""
 
     kinds: Mapping[str, WorkerKind]
     tests: TestCommand
@@ -31,12 +31,12 @@ class StorySettings:
 
 @dataclass
 class Epic:
-    """What the stories of one run share.
+    """State that the stories of one run share.
 
     Attributes:
-        playbook: what was learned; Dev is shown what fits the story, and what came of it is counted.
-        merging: one story at a time is merged.
-        merges: counts beginnings and ends of merges in this process.
+        playbook: Dev sees the insights that fit the story, and outcomes count for those it cites.
+        merging: lock, so that one story at a time is merged.
+        merges: number of started plus finished merges in this process.
     """
 
     run: Run
@@ -50,7 +50,7 @@ class Epic:
 
 
 class Stopped(Exception):
-    """A story's way ends before its work is merged."""
+    """Raised when a story ends before its work is merged."""
 
     def __init__(self, status: State, reason: str) -> None:
         super().__init__(reason)
@@ -58,7 +58,7 @@ class Stopped(Exception):
 
 
 class Baseline(Record):
-    """Where a story begins: recorded before its worktree is made."""
+    """The start of a story, recorded before its worktree is made."""
 
     base: str
     branch: str
@@ -67,13 +67,13 @@ class Baseline(Record):
 
 
 class Outside(RootModel[dict[str, str]]):
-    """What lay outside a worktree before an attempt, digested: path or ref -> digest."""
+    """State outside a worktree before an attempt: path or ref -> digest."""
 
 
 class Said(Record):
-    """What a seat answered and left: of Dev, the commit, what it did to the branch, what changed elsewhere meanwhile.
+    """A seat's reply; for Dev also the commit, the damage to its branch (`strayed`), and changes `outside`.
 
-    `kept`: the branch that keeps what another seat changed and must not have.
+    `kept`: the branch with parked changes of a seat that must not change files.
     """
 
     reply: str
@@ -85,7 +85,7 @@ class Said(Record):
 
 
 class Merged(Record):
-    """The commit that brought a story's work into the target, or what kept it from that."""
+    """The merge commit of a story's work, or the problem that prevented the merge."""
 
     commit: str = ""
     problem: str = ""

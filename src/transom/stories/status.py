@@ -1,4 +1,4 @@
-"""Statuses in files: the sprint status, a story's own line, a QA gate; written back line by line, comments kept."""
+"""Statuses in files: the sprint status, a story's own line, a QA gate; written line by line, comments kept."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _V6: Mapping[str, str] = {"ready": "ready-for-dev"}
 
 @dataclass(frozen=True)
 class StatusLine:
-    """Where a file says the status of a story: the 1-based line, the status as written, the words of the format."""
+    """The place of a story's status in a file: the 1-based line, the text, and the format's words."""
 
     line: int
     text: str
@@ -41,7 +41,7 @@ class StatusLine:
 
 @dataclass(frozen=True)
 class SprintStatus:
-    """`sprint-status.yaml`: key -> status; the folder of the stories' files, where it is named."""
+    """`sprint-status.yaml`: key -> status; and the folder of the stories' files, if named."""
 
     source: str
     stories: Mapping[str, StatusLine]
@@ -63,7 +63,7 @@ class QaGate(BaseModel):
 
 @dataclass(frozen=True)
 class Drift:
-    """A story whose file and whose sprint status disagree; a side that lacks is None."""
+    """A story whose file and sprint status disagree; None for a missing side."""
 
     key: str
     story: Story | None
@@ -72,9 +72,9 @@ class Drift:
 
     def __str__(self) -> str:
         row, story = self.in_sprint, self.story
-        sheet = f"{self.source}:{row.line} says {row.text}" if row else "the sprint status does not know it"
+        sheet = f"{self.source}:{row.line} says {row.text}" if row else "the sprint status does not list it"
         if story is None:
-            return f"{self.key}: {sheet}, there is no story file"
+            return f"{self.key}: {sheet}, the story file is missing"
         return f"{self.key}: {story.source} says {story.status_text or 'nothing'}, {sheet}"
 
 
@@ -82,7 +82,7 @@ def read_sprint_status(file: YamlFile, source: str) -> SprintStatus:
     """Read a sprint status.
 
     Raises:
-        InputError: no `development_status`, or a status that is no text; with file:line.
+        InputError: `development_status` is missing, or a status is not a text; with file:line.
     """
     data = file.data if isinstance(file.data, dict) else {}
     rows = data.get(SECTION)
@@ -102,7 +102,7 @@ def read_gate(file: YamlFile) -> QaGate:
     """Read a QA gate.
 
     Raises:
-        InputError: a template, or a gate other than PASS, CONCERNS, FAIL and WAIVED; with file:line.
+        InputError: the file is a template, or the gate is not PASS, CONCERNS, FAIL or WAIVED; with file:line.
     """
     data = file.data if isinstance(file.data, dict) else {}
     if "template" in data or placeholders(str(data.get("gate"))):
@@ -112,14 +112,14 @@ def read_gate(file: YamlFile) -> QaGate:
 
 
 def front_matter(text: str) -> dict[str, tuple[int, str]]:
-    """Name -> line and value, of the fields between two lines `---` at the beginning."""
+    """Return name -> (line, value) of the fields between two lines `---` at the beginning."""
     match = re.match(r"---\r?\n(.*?)\r?\n---\r?$", text, re.DOTALL | re.MULTILINE)
     rows = [(number, *line.partition(":")) for number, line in enumerate(match[1].splitlines() if match else (), 2)]
-    return {name.strip(): (number, told.partition(" #")[0].strip(" \t'\"")) for number, name, _, told in rows}
+    return {name.strip(): (number, value.partition(" #")[0].strip(" \t'\"")) for number, name, _, value in rows}
 
 
 def find_status(text: str) -> StatusLine | None:
-    """Where a story's file has its status: in its front matter, a line below its title, or a section "Status"."""
+    """Find the status of a story's file: in front matter, a line below the title, or a section "Status"."""
     number, written = front_matter(text).get("status", (0, ""))
     if written:
         return StatusLine(number, written, _V6)
@@ -135,7 +135,7 @@ def find_status(text: str) -> StatusLine | None:
 
 
 def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
-    """Stories whose own file and whose sprint status disagree. No file is right for what is only planned."""
+    """Return the stories whose file and sprint status disagree. A planned story needs no file."""
     filed = {story.key: story for story in stories if story.key and story.owns_file}
     found = []
     for key, row in sprint.stories.items():
@@ -148,7 +148,7 @@ def find_drift(stories: Sequence[Story], sprint: SprintStatus) -> list[Drift]:
 def repair(
     project: Path, stories: Sequence[Story], sprint: SprintStatus, side: Literal["story", "sprint"]
 ) -> list[Drift]:
-    """Settle what both sides name: the status of `side` is written to the other. Returns what was settled."""
+    """Write the status of `side` to the other side, for stories that both sides have. Returns the repaired ones."""
     settled = []
     for drift in find_drift(stories, sprint):
         story = drift.story
@@ -167,10 +167,10 @@ def repair(
 
 
 def set_sprint_status(path: Path, key: str, status: Status) -> None:
-    """Write a story's status into the sprint status; only its one line changes.
+    """Write a story's status into the sprint status; only its line changes.
 
     Raises:
-        InputError: the file cannot be read or written, or the line is written in a way that cannot be kept.
+        InputError: the file cannot be read or written, or the line's form cannot be edited.
     """
     text = read_text(path)
     sprint = read_sprint_status(parse_yaml(text, path), str(path))
@@ -180,10 +180,10 @@ def set_sprint_status(path: Path, key: str, status: Status) -> None:
 
 
 def set_story_status(path: Path, status: Status) -> None:
-    """Write the status into a story's file, in the words of its format; only that line changes.
+    """Write the status into a story's file, in the words of its format; only its line changes.
 
     Raises:
-        InputError: the file has no status line, or one that cannot be kept.
+        InputError: the file has no status line, or the line's form cannot be edited.
     """
     text = read_text(path)
     found = find_status(text)
@@ -193,7 +193,7 @@ def set_story_status(path: Path, status: Status) -> None:
 
 
 def tick_tasks(path: Path, story: Story) -> None:
-    """Tick a story's tasks in a list of tasks; lines that moved are found by their text."""
+    """Tick a story's tasks in a task list; tasks are found by their ids."""
     text = read_text(path)
     for task in story.tasks:
         name = re.escape(task.text.split(" ", 1)[0])
@@ -202,7 +202,7 @@ def tick_tasks(path: Path, story: Story) -> None:
 
 
 def _put(path: Path, text: str, found: StatusLine, status: Status) -> None:
-    """Replace a status where it stands; marks, quotes, comments and the line's end stay."""
+    """Replace a status in its line; marks, quotes, comments and the line end stay."""
     lines = text.split("\n")
     word, at = found.words.get(status, status), found.line - 1
     lines[at], count = re.subn(rf"(^\W*|:\W*){re.escape(found.text)}", rf"\g<1>{word}", lines[at], count=1)

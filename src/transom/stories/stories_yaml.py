@@ -1,4 +1,4 @@
-"""Stories in `stories.yaml`: a list of them, or an epic with its stories."""
+"""Reads `stories.yaml`: a list of stories, or an epic with its stories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = {
     **dict.fromkeys(("name", "summary"), "title"),
     **dict.fromkeys(("depends", "depends_on", "blocked_by"), "dependencies"),
 }
-"""What else people call the fields of a story."""
+"""Other common names of a story's fields."""
 _ID = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -25,8 +25,8 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
     """Read `stories.yaml` in either shape.
 
     Raises:
-        InputError: neither of these; an id that is missing, double, no text or a prefix of another; a status in a list,
-            which has none; with file:line.
+        InputError: another shape; an id that is missing, double, not a text, or a prefix of another; a status in a
+            list; with file:line.
     """
     match file.data:
         case list():
@@ -46,16 +46,16 @@ def read_stories_yaml(file: YamlFile, source: str) -> tuple[Story, ...]:
 
 
 def _check_ids(stories: Sequence[Story], source: str, *, listed: bool) -> None:
-    """The ids differ; those of a list, which are the beginnings of files' names, are no beginnings of each other."""
+    """Check that ids are unique; ids of a list, which begin file names, must not be prefixes of each other."""
     for number, story in enumerate(stories):
         where = f"{source}:{story.line}"
         for other in stories[:number]:
             if other.id == story.id:
-                what = f"the id {story.id!r} stands in line {other.line} already"
+                what = f"the id {story.id!r} is already used in line {other.line}"
                 raise InputError(what, where=where, hint="give each story an id of its own")
             if listed and (story.id.startswith(f"{other.id}-") or other.id.startswith(f"{story.id}-")):
                 what = f"the ids {other.id!r} and {story.id!r} cannot be told apart in file names"
-                raise InputError(what, where=where, hint="number one of them anew")
+                raise InputError(what, where=where, hint="renumber one of them")
 
 
 def _entry(
@@ -65,21 +65,21 @@ def _entry(
         return InputError(what, where=f"{source}:{file.line_of(*at, *key)}", hint=hint)
 
     if not isinstance(data, dict):
-        raise refuse("a story is a mapping", "write id, title and description")
+        raise refuse("the story is not a mapping", "write id, title and description")
     if listed and "status" in data:
-        what = "a story in this list has no status; it stands in the story's own file"
+        what = "a story in this list must have no status; the story's own file has it"
         raise refuse(what, "remove the line", "status")
     written, data = data, {_snake(name): value for name, value in data.items()}
     data = {_NAMES[name]: value for name, value in data.items() if name in _NAMES} | data
     identity, files = data.get("id"), data.get("files") or {}
     if not isinstance(identity, str) or not (_ID.fullmatch(identity) if listed else identity.strip()):
         hint = 'write it in quotes, with letters, digits and dashes: id: "1"'
-        raise refuse(f"{identity!r} is no id", hint, "id")
+        raise refuse(f"{identity!r} is not an id", hint, "id")
     for name in ("title", "description"):
         if not isinstance(data.get(name), str) or (name == "title" and not data[name].strip()):
             raise refuse(f"the story {identity} has no {name}", f"write its {name}")
     if not isinstance(files, dict):
-        raise refuse("files is no mapping", "write create, modify", "files")
+        raise refuse("files is not a mapping", "write `create:` or `modify:` with paths", "files")
     creates, changes = _texts(files.get("create")), _texts(files.get("modify"))
     return Story(
         id=identity,
@@ -104,7 +104,7 @@ def _entry(
 
 
 def _snake(name: object) -> str:
-    """`acceptanceCriteria`, `Acceptance-Criteria` and `acceptance_criteria` are one name."""
+    """Return a name in snake case: `acceptanceCriteria` and `Acceptance-Criteria` become `acceptance_criteria`."""
     return re.sub(r"[-_\s]+", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name))).lower()
 
 

@@ -1,4 +1,4 @@
-"""The story: what a backlog says of one piece of work, whatever file it was written in."""
+"""The model of a story, common to all backlog formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STATUSES: Mapping[str, Status] = {
     "blocked": "blocked",
     **dict.fromkeys(("done", "complete"), "done"),
 }
-"""How a status begins in anybody's words -> which it is; the first that fits counts."""
+"""First words of a written status -> the status; the first match counts."""
 _MARK = re.compile(
     r"\{\{[^{}\n]{1,60}\}\}"
     r"|(?<!\{)\{(?i:title|date|project_name|todo)\b[^{}\n]{0,60}\}"
@@ -35,13 +35,13 @@ _SKIPPED = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1|`[^`\n]*`", re.MULTILINE | r
 
 
 class Record(BaseModel):
-    """What does not change once it was written."""
+    """A frozen record."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Task(Record):
-    """A task, and the numbers of the criteria that it serves."""
+    """A task, and the numbers of its criteria."""
 
     text: str
     done: bool = False
@@ -49,17 +49,17 @@ class Task(Record):
 
 
 class Story(Record):
-    """One story; criteria are counted from 1.
+    """One story; criteria are numbered from 1.
 
     Attributes:
-        id: as its backlog calls it, e.g. `1.2`, `story-1`, `US1`.
+        id: its id in the backlog, e.g. `1.2`, `story-1`, `US1`.
         key: its name in the sprint status and in file names, e.g. `1-2-create-finding-dataclass`.
-        status_text: as written; empty where the format has none.
-        creates, changes: files that the story names; for finding conflicts.
-        allowed: globs of the files that may change; empty: the story does not say.
-        source: its file, relative to the project; `line` is where it begins there.
-        owns_file: whether the file holds this story alone.
-        spec_checkpoint, done_checkpoint: whether a person looks at it before Dev, and after it is done.
+        status_text: the status as written; empty if the format has none.
+        creates, changes: files that the story names, used to find conflicts between stories.
+        allowed: globs of the files that may change; empty: not restricted.
+        source: its file, relative to the project; `line`: its first line there.
+        owns_file: whether the file has only this story.
+        spec_checkpoint, done_checkpoint: whether a person reviews it before Dev starts, and when it is done.
     """
 
     id: str
@@ -85,17 +85,17 @@ class Story(Record):
 
     @property
     def names(self) -> frozenset[str]:
-        """What it may be called on a command line."""
+        """Names that a command line accepts."""
         return frozenset({self.id, self.key, f"story-{self.id}"} - {""})
 
     @property
     def label(self) -> str:
-        """What it is called in sentences."""
+        """The name in messages: `story 1.2`."""
         return self.id if "story" in self.id.lower() else f"story {self.id}"
 
     @property
     def slug(self) -> str:
-        """A name for folders and branches."""
+        """The name for folders and branches."""
         return re.sub(r"[^A-Za-z0-9._-]+", "-", self.key or self.id).strip("-.")[:60] or "story"
 
     @property
@@ -104,13 +104,13 @@ class Story(Record):
 
 
 def read_status(text: str) -> Status:
-    """A status in anybody's words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
+    """Parse a status in free words: `InProgress`, `ready-for-dev`, `✅ Done (QA passed)`."""
     plain = " ".join(re.sub(r"[^a-z]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower()).split())
     return next((status for words, status in _STATUSES.items() if plain.startswith(words)), "unknown")
 
 
 def placeholders(text: str) -> tuple[tuple[int, str], ...]:
-    """`(line, text)` of each placeholder that nobody filled in; code and comments are not looked at."""
+    """Return `(line, text)` of each placeholder; code and comments are ignored."""
     text = _SKIPPED.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     return tuple((text.count("\n", 0, one.start()) + 1, one[0].strip()) for one in _MARK.finditer(text))
 
@@ -119,6 +119,6 @@ _VAGUE = re.compile(r"^(?:criteri(?:a|on)|ac|works?|done|good|ok|as discussed|se
 
 
 def is_testable(criterion: str) -> bool:
-    """Whether a criterion says something that could turn out false: three words or numbers, and no placeholder."""
+    """Whether a criterion can be tested: at least three words or numbers, no placeholder, not vague."""
     words = re.findall(r"[^\W\d_]{2,}|\d+", criterion)
     return len(words) >= 3 and not placeholders(criterion) and not _VAGUE.match(criterion.strip())

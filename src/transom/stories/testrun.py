@@ -1,4 +1,4 @@
-"""Test runs that the orchestrator makes itself: in the sandbox, before and after Dev, compared by their cases."""
+"""The orchestrator's own test runs, in the sandbox, before and after Dev, compared case by case."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class TestCommand:
-    """How a project's tests are run: in the sandbox, or with a person's own rights.
+    """The command of a project's tests, run in the sandbox or with the user's own rights.
 
-    In `argv`, `{junit}` stands for the report's path, `{python}` for this program's interpreter, and `{project}` for
-    the project's own folder: its `.venv` lies there, and not in a worktree.
+    In `argv`, `{junit}` is replaced by the report's path, `{python}` by this program's interpreter, `{project}` by the
+    project's folder, which has the `.venv` that a worktree lacks.
     """
 
-    __test__ = False  # it is no test of pytest's
+    __test__ = False  # not a test class of pytest
 
     argv: tuple[str, ...]
     readable: tuple[Path, ...] = ()
@@ -43,7 +43,7 @@ class TestCommand:
 
 
 class TestRun(BaseModel):
-    """What came of one run: case -> status and message; `problem`: why it says nothing, "" where it does."""
+    """A test run: status and message per case; `problem`: why the run is invalid, "" if it is valid."""
 
     __test__ = False
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +68,7 @@ class TestRun(BaseModel):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run after Dev against the run before it; `problems` is empty where the tests speak for the work."""
+    """A test run after Dev, compared with the run before; no `problems` means that the tests pass."""
 
     after: TestRun
     old_failures: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Comparison:
 
 
 def compare(before: TestRun, after: TestRun) -> Comparison:
-    """Judge a run: new failures only, at least one test executed, none lost, exit code and report agreeing."""
+    """Compare two runs: only new failures count, at least one test ran, none is lost, exit code and report agree."""
     new, gone = sorted(after.bad - before.bad), sorted(set(before.cases) - set(after.cases))
     skipped = sorted(after.ids("skipped") & before.ids("passed", "failed", "error"))
     problems = []
@@ -88,9 +88,9 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
         problems.append(f"the tests' exit code is 0, and the report has {len(after.bad)} failures")
     elif after.code and not after.bad:
         problems.append(f"the tests' exit code is {after.code}, and the report has no failure: {after.output[-300:]}")
-    told = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
+    failures = [f"{name}: {after.messages.get(name, '')[:300]}".rstrip(": ") for name in new]
     for what, names, between in (
-        ("tests fail that did not fail before", told, "; "),
+        ("tests fail that did not fail before", failures, "; "),
         ("tests are gone", [] if after.problem else gone, ", "),
         ("tests are skipped now", skipped, ", "),
     ):
@@ -99,7 +99,7 @@ def compare(before: TestRun, after: TestRun) -> Comparison:
 
 
 def check_command(command: TestCommand) -> None:
-    """Whether tests can be run at all, before anybody is paid.
+    """Check that the tests can be run, before any model is paid for.
 
     Raises:
         SandboxUnavailable: this machine has no sandbox for commands.
@@ -113,12 +113,12 @@ def check_command(command: TestCommand) -> None:
 
 
 async def run_tests(command: TestCommand, worktree: Path, project: Path) -> TestRun:
-    """Run the tests in a worktree; the report's name is a fresh one, so that none of before can be taken for it."""
+    """Run the tests in a worktree; the report gets a random name, so that no older file is taken for it."""
     check_command(command)
     report = worktree / f".transom-junit-{token_hex(8)}.xml"
     values = {"junit": str(report), "python": str(Path(sys.executable).resolve()), "project": str(project)}
     argv = [re.sub(r"\{(junit|python|project)\}", lambda match: values[match[1]], word) for word in command.argv]
-    # An environment with an editable install would else test the project's checkout in the worktree's place.
+    # Without this, an editable install would test the project's checkout instead of the worktree.
     environment = {"PYTHONPATH": f"{worktree / 'src'}{os.pathsep}{worktree}", **command.environment}
     try:
         if command.sandbox:
@@ -132,20 +132,20 @@ async def run_tests(command: TestCommand, worktree: Path, project: Path) -> Test
 
 
 def readable(command: TestCommand, project: Path) -> list[Path]:
-    """What commands in the sandbox may read beside the worktree: this interpreter, and the project's environments.
+    """Return what sandboxed commands may read beside the worktree: this interpreter, the project's environments.
 
-    These lie in the project's folder and not in git: without them its tests find no package.
+    Environments are in the project's folder, not in git; without them the tests find no package.
     """
     own = [path for name in (".venv", "venv", "node_modules") if (path := project / name).is_dir()]
     return [*command.readable, Path(sys.prefix), Path(sys.base_prefix), *own]
 
 
 def _read(report: Path, done: Done) -> TestRun:
-    told: dict[str, Any] = {"code": done.code, "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]}
+    result: dict[str, Any] = {"code": done.code, "output": f"{done.stdout}\n{done.stderr}".strip()[-_TAIL:]}
     if done.ended != "itself":
-        return TestRun(**told, problem=f"the tests were ended by the limit on {done.ended}")
+        return TestRun(**result, problem=f"the tests were ended by the limit on {done.ended}")
     if report.is_symlink() or not report.exists():
-        return TestRun(**told, problem=f"the tests left no report (exit {done.code}): {told['output'][-300:]}")
+        return TestRun(**result, problem=f"the tests left no report (exit {done.code}): {result['output'][-300:]}")
     cases: dict[str, CaseStatus] = {}
     messages: dict[str, str] = {}
     try:
@@ -155,5 +155,5 @@ def _read(report: Path, done: Done) -> TestRun:
                 if case.status in ("failed", "error"):
                     messages[case.name] = case.message[:1_000]
     except InputError as error:
-        return TestRun(**told, problem=str(error))
-    return TestRun(**told, cases=cases, messages=messages)
+        return TestRun(**result, problem=str(error))
+    return TestRun(**result, cases=cases, messages=messages)

@@ -1,6 +1,6 @@
-"""Who does the work of a seat: an external coding agent, a recording, fixed rules, or a model.
+"""Workers for a seat: an external coding agent, a recording, fixed rules, or a model.
 
-Each is a provider, so that windows, journal and resuming are the same for all. What a worker says is a claim.
+Each is a provider, so that windows, journal and resuming are the same for all. A worker's reply is only a claim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_TOOLS = Capabilities(tools=False)
 
 @dataclass
 class _Worker(Provider):
-    """What the workers that act in a worktree have in common: they find it as the orchestrator left it."""
+    """Base of the workers that act in a worktree, which is restored before each call."""
 
     places: Worktrees
     name: str = "command"
@@ -52,9 +52,9 @@ class _Worker(Provider):
 
 @dataclass
 class CommandWorker(_Worker):
-    """An external coding agent: a fresh process for each call, prompt on stdin, reply on stdout.
+    """An external coding agent: a new process per call, prompt on stdin, reply on stdout.
 
-    Its exit code is no evidence. It has the rights of the person who runs it: the orchestrator looks at what it left.
+    Its exit code does not count. It runs with the user's own rights; the orchestrator checks its changes.
     """
 
     argv: tuple[str, ...] = ()
@@ -64,18 +64,18 @@ class CommandWorker(_Worker):
 
     async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:
         _end_leftovers(here.folder)
-        told = {**{f"TRANSOM_{name.upper()}": value for name, value in at.items()}, _MARK: str(here.folder)}
+        environment = {**{f"TRANSOM_{name.upper()}": value for name, value in at.items()}, _MARK: str(here.folder)}
         prompt = render(request).as_text()
-        done = await run_openly(self.argv, here.folder, told, prompt=prompt, setting="agent.command")
+        done = await run_openly(self.argv, here.folder, environment, prompt=prompt, setting="agent.command")
         if done.code and not done.stdout.strip():
-            said = " ".join(done.stderr.split())[-300:]
-            what = f"the agent ended with exit code {done.code} and said nothing: {said}"
+            message = " ".join(done.stderr.split())[-300:]
+            what = f"the agent ended with exit code {done.code} and no reply: {message}"
             raise ProviderError(what, where=self.argv[0], hint="run the command by hand", retryable=True)
         return done.stdout.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _end_leftovers(folder: Path) -> None:
-    """End agents of this worktree that outlived a killed orchestrator; they would work beside the next one."""
+    """Kill agents of this worktree that outlived a killed orchestrator, so that two never work at once."""
     mark = f"{_MARK}={folder}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -85,21 +85,21 @@ def _end_leftovers(folder: Path) -> None:
 
 @dataclass
 class ReplayWorker(_Worker):
-    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and beside a reply of Dev's what it did, `dev-N.patch`."""
+    """Recorded replies: `FOLDER/STORY/SEAT-N.txt`, and for Dev the changes `dev-N.patch` beside its reply."""
 
     folder: Path = Path()
 
     async def work(self, request: Request, here: Git, at: Mapping[str, str]) -> str:  # noqa: ARG002  the signature
         reply = self.folder / at["story"] / f"{at['role']}-{at['attempt']}.txt"
         if not re.fullmatch(r"[\w.-]+", at["story"]) or not reply.is_file():
-            raise ReplayMiss("there is no such recording", where=str(reply), hint="record it, or choose another worker")
+            raise ReplayMiss("the recording is missing", where=str(reply), hint="record it, or choose another worker")
         if (patch := reply.with_suffix(".patch")).is_file():
             await here("apply", "--whitespace=nowarn", str(patch.resolve()))
         return reply.read_text(encoding="utf-8")
 
 
 def rules_worker() -> Provider:
-    """Fixed rules for SM, PO and QA; Dev abstains."""
+    """Return fixed rules for SM, PO and QA; Dev abstains."""
     table = {"stories.sm": _sm, "stories.po": _po, "stories.qa": _qa, "stories.dev": _dev}
     return RulesProvider(table, dict.fromkeys(table, 1), {})
 
@@ -135,10 +135,10 @@ def _dev(request: Request) -> Reply:
 
 
 def worker_chain(chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[WorkerKind, Provider | None]) -> Chain:
-    """The chain with each seat's worker in its place; seats of kind `model` stay with the chain.
+    """Return the chain with each seat's worker; seats of kind `model` keep the chain's provider.
 
     Raises:
-        InputError: a worker that is not set up.
+        InputError: a worker is not configured.
     """
     seats = dict(chain.seats)
     for seat, kind in kinds.items():
@@ -146,6 +146,6 @@ def worker_chain(chain: Chain, kinds: Mapping[str, WorkerKind], makers: Mapping[
             seats[f"stories.{seat}"] = Chain((worker,), chain.policy)
         elif kind != "model":
             key = "agent.command" if kind == "command" else "stories.replay"
-            what = f"{kind} works as {seat}, and {key} is not set"
+            what = f"the worker of {seat} is {kind}, but {key} is not set"
             raise InputError(what, where="stories.workers", hint=f"set {key}")
     return replace(chain, seats=seats)
