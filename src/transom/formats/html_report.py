@@ -1,6 +1,6 @@
-"""One-file HTML reports: the verdict first, evidence in its lines, no script and no address of anything outside.
+"""Self-contained HTML reports: the verdict first, evidence with its lines, no scripts and no external links.
 
-A product says what stands on the page (`Page`); how it looks is `templates/page.html`. All texts are escaped.
+A product gives the contents (`Page`); `templates/page.html` gives the layout. All texts are escaped.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from transom.formats.text_files import ReadAgain, TextFile
 Tone = Literal["good", "bad", "warn", "plain"]
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
-_WIDEST = 400  # characters of a line of evidence
+_WIDEST = 400  # characters of a line of evidence, at most
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a source; `marked` is the evidence, the others are its neighbours."""
+    """A line of a source; `marked` lines are the evidence, the others its context."""
 
     number: int
     text: str
@@ -30,13 +30,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that was judged.
+    """One judged thing.
 
     Attributes:
-        title: what it is.
+        title: its name.
         tone: its colour.
         place: `file:line`.
-        note: why it was judged so.
+        note: the reason of the judgement.
         facts: names and values.
         lines: the evidence in its context.
     """
@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a head."""
+    """A head and rows."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with text, entries and a table, each of which may lack. A closed section opens at a click."""
+    """A heading with text, entries and a table, all optional. A closed section opens at a click."""
 
     title: str
     text: str = ""
@@ -70,7 +70,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """One verdict with what stands behind it."""
+    """One verdict and its grounds."""
 
     title: str
     verdict: str
@@ -81,7 +81,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """A report: several parts get a table that leads to each."""
+    """A report; several parts get a table of links to them."""
 
     title: str
     parts: tuple[Part, ...]
@@ -89,10 +89,10 @@ class Page:
 
 
 def html_report(page: Page) -> bytes:
-    """The page as one HTML document in UTF-8."""
+    """Return the page as one HTML document in UTF-8."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
 
-    # Files are escaped whatever their name: nothing on a page is ours to trust.
+    # Everything is escaped, whatever the template's name: all texts on a page are untrusted.
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -105,27 +105,27 @@ def html_report(page: Page) -> bytes:
 
 
 def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict[int, tuple[Line, ...]]:
-    """Lines of a file with their neighbours, in one pass; nothing where it cannot be read any more.
+    """Return lines of a file with their neighbours, read in one pass; {} if it cannot be read any more.
 
     Args:
         path: a text file, compressed or not.
-        numbers: 1-based lines of evidence.
-        around: how many lines before and behind each.
+        numbers: 1-based numbers of the lines of evidence.
+        around: number of context lines before and after each.
     """
     wanted = {near for one in numbers for near in range(one - around, one + around + 1) if near > 0}
     if not wanted:
         return {}
     file, last = TextFile(path), max(wanted)
-    for _ in range(3):  # an encoding that proves wrong is known at the next pass
+    for _ in range(3):  # a wrong encoding is corrected in the next pass
         try:
-            there = {at: text for at, text in _numbered(file, last) if at in wanted}
+            texts = {at: text for at, text in _numbered(file, last) if at in wanted}
         except ReadAgain:
             continue
         except InputError:
             return {}
-        found = {one: [at for at in range(one - around, one + around + 1) if at in there] for one in numbers}
+        found = {one: [at for at in range(one - around, one + around + 1) if at in texts] for one in numbers}
         return {
-            one: tuple(Line(at, there[at], at == one) for at in near) for one, near in found.items() if one in there
+            one: tuple(Line(at, texts[at], at == one) for at in near) for one, near in found.items() if one in texts
         }
     return {}
 
