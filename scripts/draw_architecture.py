@@ -119,10 +119,10 @@ def draw_views() -> str:
 
 def draw_excerpts() -> str:
     """A table of rounds and what each sees of the earlier ones."""
-    rows = ["| role | block | of | what it shows |", "|---|---|---|---|"]
+    rows = ["| role | block | of | without |", "|---|---|---|---|"]
     for role, excerpts in EARLIER.items():
         for each in excerpts:
-            rows.append(f"| `{role}` | `{each.block}` | {', '.join(f'`{tag}`' for tag in each.of)} | {each.shows} |")
+            rows.append(f"| `{role}` | `{each.block}` | `{each.of}` | {', '.join(each.without)} |")
     return "\n".join(rows) + "\n"
 
 

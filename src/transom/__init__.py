@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     from transom.agent import Setup as Setup
     from transom.agent import SubAgent as SubAgent
     from transom.agent import SyncAgent as SyncAgent
-    from transom.agent.events import Event as Event
-    from transom.agent.models import Conversation as Conversation
-    from transom.agent.models import ConversationContext as ConversationContext
-    from transom.agent.models import Message as Message
-    from transom.agent.models import SubConversation as SubConversation
-    from transom.agent.models import ToolCall as ToolCall
-    from transom.agent.models import ToolResult as ToolResult
+    from transom.agent.models import Event as Event
+    from transom.agent.views import Conversation as Conversation
+    from transom.agent.views import ConversationContext as ConversationContext
+    from transom.agent.views import Message as Message
+    from transom.agent.views import SubConversation as SubConversation
+    from transom.agent.views import ToolCall as ToolCall
+    from transom.agent.views import ToolResult as ToolResult
     from transom.context import Mark as Mark
-    from transom.errors import ApprovalNeeded as ApprovalNeeded
     from transom.errors import Paused as Paused
     from transom.errors import TransomError as TransomError
     from transom.llm import Block as Block
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from transom.llm import Window as Window
     from transom.llm.prices import Prices as Prices
     from transom.memory import MemoryEntry as MemoryEntry
-    from transom.runs import Approval as Approval
-    from transom.runs import ApprovalRequest as ApprovalRequest
     from transom.runs import Run as Run
     from transom.runs import Stage as Stage
     from transom.runs import Workspace as Workspace
@@ -54,17 +51,17 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _WHERE = {
     "transom.agent": ("Agent", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent"),
-    "transom.agent.events": ("Event",),
-    "transom.agent.models": (
+    "transom.agent.models": ("Event",),
+    "transom.agent.views": (
         *("Conversation", "ConversationContext", "Message", "SubConversation"),
         *("ToolCall", "ToolResult"),
     ),
     "transom.memory": ("MemoryEntry",),
     "transom.llm.prices": ("Prices",),
     "transom.context": ("Mark",),
-    "transom.errors": ("ApprovalNeeded", "Paused", "TransomError"),
+    "transom.errors": ("Paused", "TransomError"),
     "transom.llm": ("Block", "CallSettings", "Chain", "Provider", "Role", "Tier", "Usage", "Window"),
-    "transom.runs": ("Approval", "ApprovalRequest", "Run", "Stage", "Workspace"),
+    "transom.runs": ("Run", "Stage", "Workspace"),
     "transom.tools": ("ToolReturn", "ToolDefinition", "ToolLimits", "tool"),
     "transom.tools.mcp": ("McpServer", "ToolTerms"),
 }

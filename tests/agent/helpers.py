@@ -7,6 +7,7 @@ from typing import Any
 
 from transom.agent import Agent, Response
 from transom.canonical import Json
+from transom.errors import Paused
 from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, render
 from transom.tools import Arguments, ToolDefinition
 
@@ -45,3 +46,9 @@ async def resumed(agent: Agent) -> Response:
     found = await agent.resume()
     assert found is not None
     return found
+
+
+async def approve(agent: Agent, paused: Paused, by: str = "ann") -> None:
+    """A person approves the call that an agent paused for."""
+    assert paused.question is not None
+    await agent.decide("approve", paused.question["fingerprint"], by=by)

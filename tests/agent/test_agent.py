@@ -15,7 +15,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
 from transom.agent import Agent, Budget, Home, SyncAgent
-from transom.agent.events import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
+from transom.agent.models import Event, ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
 from transom.context.cache import CacheMonitor
 from transom.errors import InputError, NetworkFailed, ProviderError, RunError, ToolError, TransomError
 from transom.llm import (
@@ -139,11 +139,11 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
     ("slip", "told"),
     [
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
-        (lambda: Agent(3, provider=scripted()), 'a Role, and this is int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
-        (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(3, provider=scripted()), 'role is of type int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), at="x"), "at is of type str; say at=Home"),  # type: ignore[arg-type]  # on purpose
         (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is <built-in function len>; give the function"),
-        (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), tools=3), "tools is of type int; say tools=[...]"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Home(".transom", 3), "what is given as name is of type int"),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
     ],
 )
@@ -211,7 +211,7 @@ async def test_a_tool_that_a_role_names_has_to_be_given() -> None:
         Agent(named, provider=scripted())
     async with Agent(named, provider=scripted(asks(look("a")), "ok"), tools=[tool()]) as agent:
         assert (await agent.send("go")).text == "ok"
-    with pytest.raises(InputError, match=r"there is no strategy 'bogus'; choose truncate, sub_conversation, memory"):
+    with pytest.raises(InputError, match=r"its strategy is 'bogus'; say 'truncate' or 'sub_conversation' or 'memory'"):
         replace(SEAT, strategy="bogus")  # type: ignore[arg-type]  # that is the test
 
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.agent.helpers import SEAT, approve, asks, look, scripted, tool
 from transom.agent import Agent, Home
-from transom.errors import ApprovalNeeded, ContextOverflow, WindowOverflow
+from transom.errors import ContextOverflow, Paused, WindowOverflow
 from transom.llm import AssistantMessage, Reply, ScriptedProvider, Text, UserMessage, estimate_tokens, render
-from transom.runs import ApprovalRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "complaints.md"
@@ -84,12 +83,11 @@ async def test_what_stood_before_a_pause_is_not_done_again_after_it(tmp_path: Pa
         async with Agent(SEAT, provider=asked, tools=tools, at=Home(tmp_path, "t")) as agent:
             return (await agent.send("go")).text
 
-    with pytest.raises(ApprovalNeeded) as needed:
+    with pytest.raises(Paused) as needed:
         await program()
     assert (did, len(asked.requests)) == (["first", "beside"], 2)
-    assert isinstance(needed.value.request, ApprovalRequest)
     async with Agent(SEAT, provider=asked, at=Home(tmp_path, "t")) as agent:
-        await agent.decide(needed.value.request.approve("ann"))
+        await approve(agent, needed.value)
     assert await program() == "ok"
     assert (did, len(asked.requests)) == (["first", "beside", "bob"], 3)
 

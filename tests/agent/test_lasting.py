@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
+from tests.agent.helpers import SEAT, approve, asks, look, resumed, scripted, sent, tool
 from transom.agent import Agent, Budget, Home
-from transom.agent.events import Event, ReplyDelta, ReplyReceived
+from transom.agent.models import Event, ReplyDelta, ReplyReceived
 from transom.canonical import Json
-from transom.errors import ApprovalNeeded, InputError, RequestRefused, RunError
+from transom.errors import InputError, Paused, RequestRefused, RunError
 from transom.llm import (
     AssistantMessage,
     Block,
@@ -28,7 +28,7 @@ from transom.llm import (
     Usage,
     UserMessage,
 )
-from transom.runs import ApprovalRequest, Workspace
+from transom.runs import Workspace
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 from transom.tools import ToolDefinition
@@ -107,10 +107,9 @@ async def test_what_was_paid_for_or_decided_is_synced(tmp_path: Path, monkeypatc
     order = ToolDefinition("order", "Orders.", {"type": "object"}, lambda given: "done", **once)
     provider = scripted(asks(ToolCall("1", "order", {})), "Ordered.")
     async with Agent(SEAT, provider=provider, tools=[order], at=Home(tmp_path, "x")) as agent:
-        with pytest.raises(ApprovalNeeded) as asked:
+        with pytest.raises(Paused) as asked:
             await agent.send("Order it.")
-        assert isinstance(asked.value.request, ApprovalRequest)
-        await agent.decide(asked.value.request.approve("somebody"))
+        await approve(agent, asked.value)
         await agent.resume()
     assert {kind for kind, synced in how.items() if synced == {True}} >= {
         "model_reply",
@@ -290,7 +289,7 @@ async def test_an_unanswered_message_is_answered_from_the_blocks_that_it_came_wi
 @pytest.mark.parametrize("content", [None, 5, ["x"]])
 async def test_what_is_no_text_is_refused_before_it_is_kept(tmp_path: Path, content: Any) -> None:
     async with Agent(SEAT, provider=scripted("1"), at=Home(tmp_path, "x")) as agent:
-        with pytest.raises(InputError, match=f"this is {type(content).__name__}"):
+        with pytest.raises(InputError, match=f"a message is of type {type(content).__name__}; say it in text"):
             await agent.send(content)
         assert agent.history() == []
         assert (await agent.send("half \ud800 a character")).text == "1"

@@ -11,10 +11,10 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from transom.agent import Agent, Home, Setup
-from transom.agent.events import Completed, Event
 from transom.config import Settings
 from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Block, Chain, EgressPolicy, Reply, Request, ScriptedProvider, ToolCall
+from transom.store import SqliteStore
 
 SECRET = "SECRETNET u_core/x slack -0.5"
 DELEGATING = replace(SEAT, strategy="sub_conversation")
@@ -155,13 +155,17 @@ async def test_a_local_block_that_was_refused_taints_nothing() -> None:
     assert none_told(there)
 
 
+APPEND = SqliteStore.append
+
+
 class Stopped(BaseException):
     pass
 
 
-def stop_at_completed(event: Event) -> None:
-    if isinstance(event, Completed):
+async def stopped_before_a_finding(store: SqliteStore, stream: str, kind: str, data: Any, **more: Any) -> int:
+    if "sub" in data:
         raise Stopped
+    return await APPEND(store, stream, kind, data, **more)
 
 
 @pytest.mark.parametrize("how", ["refused", "failed", "policy", "told later"])
@@ -181,8 +185,8 @@ async def test_what_a_sub_conversation_was_given_makes_its_finding_local_althoug
         with pytest.raises(NetworkFailed if here else EgressError):
             await opened.send("look", given)
         if how == "told later":  # it is summed up, and the program ends before the finding is told
-            agent.on_event = stop_at_completed
-            with pytest.raises(Stopped):
+            with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+                patch.setattr(SqliteStore, "append", stopped_before_a_finding)
                 await agent.close_sub(opened)
         else:
             assert "u_core/x" in (await agent.close_sub(opened)).text

@@ -1,4 +1,4 @@
-"""What code says of a conversation's events: in a tool, in the program, fresh and resumed."""
+"""What code says of a conversation's events: in a tool, fresh and resumed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from tests.agent.helpers import tool as look_tool
-from transom.agent import Agent, Budget, Home, SyncAgent
+from transom.agent import Agent, Budget, Home
 from transom.context import Mark
-from transom.errors import RunError
 from transom.llm import Request, Role, ScriptedProvider, ToolCall, ToolResults, UserMessage
 from transom.tools import Arguments, ToolDefinition, ToolReturn
 
@@ -75,51 +74,6 @@ async def test_what_is_no_mark_is_the_tools_failure(wrong: Any) -> None:
     async with Agent(SEAT, provider=provider, tools=[bad]) as agent:
         assert (await agent.send("go")).text == "ok"
     assert "its result cannot be kept" in last_result(provider.requests[-1])
-
-
-async def chat(at: Home, first: int, last: int, *, marked: bool = True) -> Request:
-    provider = scripted(*[f"answer {n}" for n in range(first, last)])
-    async with Agent(SEAT, provider=provider, at=at) as agent:
-        if first:
-            await agent.resume()
-        for n in range(first, last):
-            await agent.send(f"message {n}")
-            if marked and n % 4 == 0:
-                await agent.mark(Mark(values={"score": n}))
-                await agent.mark(Mark(values={"score": n}))  # saying it again says nothing more
-            if marked and n == 5:
-                await agent.mark(Mark("agreed", preserve=True))
-    return provider.requests[-1]
-
-
-async def test_what_a_program_says_of_a_message_survives_a_restart(tmp_path: Path) -> None:
-    whole = await chat(Home(tmp_path, "whole"), 0, 60)
-    await chat(Home(tmp_path, "parts"), 0, 30)
-    assert (await chat(Home(tmp_path, "parts"), 30, 60)).window == whole.window
-    told = note(whole)
-    assert "- event 6, milestone: agreed" in told
-    assert "score 8 times, least 0, most 28, mean 14" in told
-
-
-async def test_a_program_that_runs_again_says_nothing_twice(tmp_path: Path) -> None:
-    home = Home(tmp_path, "again")
-    await chat(home, 0, 30)
-    provider = scripted(*[f"answer {n}" for n in range(30, 60)])
-    async with Agent(SEAT, provider=provider, at=home) as agent:
-        for n in range(60):
-            await agent.send(f"message {n}")
-            if n % 4 == 0:
-                await agent.mark(Mark(values={"score": n}))
-    assert "score 8 times, least 0, most 28, mean 14" in note(provider.requests[-1])
-    assert "- event 6, milestone: agreed" in note(provider.requests[-1]), "what was said stays said"
-
-
-def test_before_anything_is_said_there_is_nothing_to_mark() -> None:
-    with SyncAgent(Agent(SEAT, provider=scripted("ok"))) as agent:
-        with pytest.raises(RunError, match="nothing was said yet"):
-            agent.mark(Mark("begun"))
-        agent.send("go")
-        agent.mark(Mark("begun"))
 
 
 async def test_what_is_folded_is_read_back_where_it_was_said() -> None:

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from tests.agent.helpers import SEAT, scripted, tool
 from transom.agent import Agent, Home
-from transom.agent.models import Conversation, Message, SubConversation, ToolCall, ToolResult
+from transom.agent.views import Conversation, Message, SubConversation, ToolCall, ToolResult
 from transom.llm import Reply, Text
 from transom.llm import ToolCall as Called
 from transom.tools import ToolDefinition
@@ -117,8 +117,6 @@ ATTEMPTS: dict[str, Callable[[Any], object]] = {
     "a place": lambda view: operator.setitem(view.metadata["tool_calls"], 0, 1),
     "a place less": lambda view: operator.delitem(view.metadata["tool_calls"], 0),
     "more": lambda view: view.metadata["tool_calls"].__iadd__([1]),
-    "made anew": lambda view: operator.methodcaller("__init__", {"by": "somebody else"})(view.metadata),
-    "a list made anew": lambda view: operator.methodcaller("__init__", [1])(view.metadata["tool_calls"]),
     "twice": lambda view: view.metadata["tool_calls"].__imul__(2),
 }
 
@@ -147,12 +145,6 @@ def test_what_a_model_called_and_what_nobody_gave_do_not_change() -> None:
     with pytest.raises(TypeError):
         Message(role="user", content="a", timestamp=now).metadata["by"] = 5  # type: ignore[index]  # what is refused
     assert dict(call.arguments) | {"by": 5} != inside == call.arguments, "a copy does"  # type: ignore[arg-type]  # what is refused
-
-
-@given(calls | results | messages | whole | subs)
-@settings(deadline=None)
-def test_equal_ones_have_equal_hashes(thing: BaseModel) -> None:
-    assert hash(type(thing).model_validate_json(thing.model_dump_json())) == hash(thing)
 
 
 def test_a_tool_is_defined_by_its_four_fields() -> None:

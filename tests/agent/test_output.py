@@ -12,7 +12,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
 from tests.cli.helpers import transom
 from transom.agent import Agent, Budget, Home
-from transom.agent.events import Event, ReplyDelta, ReplyReceived
+from transom.agent.models import Event, ReplyDelta, ReplyReceived
 from transom.context import History, WindowBudget, go_on
 from transom.errors import ProviderError, ReplyError, WindowOverflow
 from transom.llm import (

@@ -15,7 +15,7 @@ import pytest
 from tests.agent.helpers import SEAT, asks, scripted, sent, tool
 from tests.context.streams import orphans
 from transom.agent import Agent, Home, Setup
-from transom.agent.events import Event, ToolCallFinished
+from transom.agent.models import Event, ToolCallFinished
 from transom.config import Settings
 from transom.context import TokenCorrection
 from transom.errors import InputError, RequestRefused, ToolError, ToolRefused, WindowOverflow

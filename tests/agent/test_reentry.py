@@ -11,7 +11,6 @@ import pytest
 
 from tests.agent.helpers import SEAT
 from transom.agent import Agent, Home, SyncAgent
-from transom.context import Mark
 from transom.errors import EgressError, RunError
 from transom.llm import Block, Chain, Reply, Request, ScriptedProvider, ToolCall, ToolResults
 from transom.runs import Run, Stage, Workspace, text_file
@@ -43,7 +42,6 @@ def tool(act: Callable[[], Awaitable[str]]) -> ToolDefinition:
 ACTS: dict[str, Act] = {
     "send": lambda agent: agent.send("more"),
     "resume": lambda agent: agent.resume(),
-    "mark": lambda agent: agent.mark(Mark(milestone="fine")),
     "open": lambda agent: agent.open_sub("look into it"),
     "complete": lambda agent: agent.close_sub(agent),
     "close": lambda agent: agent.close(),

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, scripted, tool
+from tests.agent.helpers import SEAT, approve, asks, look, scripted, tool
 from transom.agent import Agent, Home
 from transom.canonical import Json
-from transom.errors import ApprovalNeeded
+from transom.errors import Paused
 from transom.llm import Reply, Request, ScriptedProvider, ToolCall, ToolResults
-from transom.runs import ApprovalRequest
 from transom.tools import Arguments, ToolDefinition
 from transom.tools.definition import Effect
 
@@ -46,10 +45,9 @@ async def test_a_call_that_waits_for_a_person_beside_some_that_do_not(tmp_path: 
     did: list[str] = []
     calls = [look(str(number), str(number), name) for number, name in enumerate(names.split())]
     async with Agent(SEAT, provider=scripted(asks(*calls)), tools=tools(did), at=Home(tmp_path, "x")) as agent:
-        with pytest.raises(ApprovalNeeded) as caught:
+        with pytest.raises(Paused) as caught:
             await agent.send("go")
-        assert isinstance(caught.value.request, ApprovalRequest)
-        await agent.decide(caught.value.request.approve("ann"))
+        await approve(agent, caught.value)
     async with Agent(SEAT, provider=scripted("ok"), tools=tools(did), at=Home(tmp_path, "x")) as agent:
         assert (await agent.send("go")).text == "ok"
     assert sorted(did) == sorted(f"{name} {number}" for number, name in enumerate(names.split()))

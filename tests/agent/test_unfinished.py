@@ -11,7 +11,7 @@ from typing import Any
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from tests.forked import attempt
 from transom.agent import Agent, Budget, Home
-from transom.errors import ApprovalNeeded, NetworkFailed
+from transom.errors import NetworkFailed, Paused
 from transom.llm import Block, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Workspace
 from transom.runs.journal import fold
@@ -27,7 +27,7 @@ async def say(work: Path, name: str, provider: Provider, *tools: ToolDefinition,
     async with Agent(more.pop("role", SEAT), provider=provider, tools=tools, at=Home(work, name), **more) as agent:
         try:
             return (await agent.send("Well?")).ended
-        except (NetworkFailed, ApprovalNeeded) as error:
+        except (NetworkFailed, Paused) as error:
             return type(error).__name__
 
 
@@ -54,7 +54,7 @@ def test_what_somebody_waits_for_is_found_and_finished(tmp_path: Path) -> None:
         assert await say(work, "answered", scripted("yes")) == "answered"
         assert await say(work, "failed", scripted(NetworkFailed("cut"))) == "NetworkFailed"
         assert await say(work, "capped", scripted(asks(look("a"))), tool(), budget=Budget(tokens=0)) == "tokens"
-        assert await say(work, "waits", scripted(asks(look("a"))), leave) == "ApprovalNeeded"
+        assert await say(work, "waits", scripted(asks(look("a"))), leave) == "Paused"
         await say(work, "failed", ScriptedProvider({"t.other": [NetworkFailed("cut")]}), role=OTHER)
         async with Agent(SEAT, provider=scripted(), at=Home(work, "silent")) as agent:
             assert await agent.resume() is None

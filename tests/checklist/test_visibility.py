@@ -11,9 +11,9 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
-from transom.checklist.roles import make_role
 from transom.checklist.run.stage import Occasion
 from transom.checklist.spec.document import section_texts
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.write import WrittenSpec
 from transom.context import History, go_on
 from transom.errors import EgressError, VisibilityError
@@ -43,9 +43,10 @@ THREE = {"three", "keyword", "reason", "justification", "global"}
 SEEN = {
     "checklist.analysis": SHOWN,
     "checklist.section1": SHOWN | {"stepone", "stepfive", "notation"},
-    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "value"},
-    "checklist.section3": SHOWN | {"stepseven", "why", "value", "two", "fails", "passes"},
-    "checklist.section4": SHOWN | {"one", "meaning", "value", "fails", "keyword", "reason", "file"},
+    "checklist.section2": SHOWN | {"stepfive", "notation", "why", "one", "meaning", "example", "value"},
+    "checklist.section3": SHOWN | {"stepseven", "why", "one", "meaning", "example", "value", "two", "fails", "passes"},
+    "checklist.section4": SHOWN
+    | {"one", "meaning", "example", "value", "two", "fails", "three", "keyword", "reason", "file"},
     "checklist.parser": ONE | {"fourone", "file", "folder", "log"},
     "checklist.logic": TWO | THREE | {"fourtwo", "atom"},
     "checklist.repair_a": ONE | {"fourone", "file", "folder", "log", "atom"},

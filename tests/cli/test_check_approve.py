@@ -95,9 +95,11 @@ def test_an_approval_holds_until_a_file_changes(desk: Desk) -> None:
 @pytest.mark.slow
 def test_an_approval_that_cannot_be_read_approves_nothing(desk: Desk) -> None:
     (CHECKER / "approval.json").write_text('{"by": "ann"}', "utf-8")
-    edit(CHECKER / "build.json", '"provider"', '"approved_by": "ann",\n  "provider"')
     assert "its approval.json cannot be read" in desk.check("run", str(CHECKER), "--approved-only", "-q").line()
-    assert desk.verdict("run", str(CHECKER))["made_by"]["approved_by"] is None, "build.json approves nothing"
+    assert desk.verdict("run", str(CHECKER))["made_by"]["approved_by"] is None
+    edit(CHECKER / "build.json", '"provider"', '"approved_by": "ann",\n  "provider"')
+    assert "build.json: is no record of a build" in desk.check("run", str(CHECKER), "-q").line(), "it approves nothing"
+    edit(CHECKER / "build.json", '"approved_by": "ann",\n  "provider"', '"provider"')
     assert desk("check", "approve", str(CHECKER), "--by", "ann", "-q").code == 0
     edit(CHECKER / "build.json", '"provider": "rules"', '"provider": "a better one"')
     assert "build.json changed since ann" in desk.check("run", str(CHECKER), "--approved-only", "-q").line()

@@ -66,7 +66,7 @@ def test_an_archive_holds_files_journal_and_windows(here: Path, capsys: pytest.C
     (row,) = shown(capsys, "runs", "clean", "--archive")["runs"]
     with tarfile.open(row["archive"]) as archive:
         names = archive.getnames()
-        file = archive.extractfile(f"{run}/files/one/one.md")
+        file = archive.extractfile(f"{run}/one/one.md")
         journal = archive.extractfile(f"{run}/journal.jsonl")
         assert file is not None
         assert journal is not None

@@ -74,16 +74,6 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     assert code == 2 and err.endswith("there is no span in this file; give a file of OTLP JSON lines\n")
 
 
-def test_traces_are_shown_where_the_database_is_none(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (traces.parent / "state.db").write_bytes(b"no database at all" * 400)
-    for command in (("list",), ("list", "--format", "json"), ("show", GOOD[:4])):
-        code, out, err = run(capsys, *command)
-        assert (code, GOOD in out) == (0, True)
-        assert "state.db" in err and "so that no trace is told by its run here" in err
-    code, _, err = run(capsys, "show", "20261121")
-    assert code == 2 and "no trace '20261121'" in err
-
-
 def test_what_is_no_file_is_named(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (traces / "dir.jsonl").mkdir()
     (traces / "gone.jsonl").symlink_to(traces / "nowhere")

@@ -15,8 +15,9 @@ from jsonschema import Draft202012Validator
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from transom.formats.csv_report import csv_report
-from transom.formats.html_report import Entry, Line, Page, Part, Section, Table, context_lines, html_report
+from transom.formats.html_report import Line, context_lines, html_report
 from transom.formats.junit_report import JUnitCase, junit_report
+from transom.formats.report_page import Entry, Page, Part, Section, text_of
 from transom.formats.sarif_report import SarifResult, SarifRule, sarif_report
 
 HOSTILE = "</pre><script>fetch('http://x.example')</script> & ]]> \x00\x1b[31m\ud800 \u2028 ünï"
@@ -213,18 +214,10 @@ class Reader(HTMLParser):
 
 
 def page() -> Page:
-    entry = Entry(
-        HOSTILE, "bad", HOSTILE, HOSTILE, ((HOSTILE, HOSTILE),), (Line(6, "before"), Line(7, HOSTILE, marked=True))
-    )
-    table = Table(("file", "lines"), ((HOSTILE, "7"),))
-    part = Part(
-        HOSTILE,
-        "FAIL",
-        "bad",
-        HOSTILE,
-        (Section("Missing (1)", HOSTILE, (entry,), table), Section("Rest", closed=True)),
-    )
-    return Page("Checks", (part, Part("B", "PASS", "good")), HOSTILE)
+    entry = Entry(HOSTILE, "fail", HOSTILE, 7, HOSTILE, ((HOSTILE, HOSTILE),), HOSTILE)
+    sections = (Section("Missing", (entry,), (HOSTILE,)), Section("Rest", closed=True))
+    part = Part(HOSTILE, "FAIL", "fail", HOSTILE, sections, (HOSTILE,))
+    return Page("Checks", (part, Part("B", "PASS", "pass")), HOSTILE)
 
 
 def test_html_escapes_every_text_and_names_nothing_outside() -> None:
@@ -237,6 +230,18 @@ def test_html_escapes_every_text_and_names_nothing_outside() -> None:
     assert sum("<script>fetch" in one for one in read.texts) == 13
     assert ("span", {"class": "line marked"}) in read.tags
     assert text.index("FAIL") < text.index("Missing (1)")
+
+
+def test_a_text_is_cut_and_nothing_in_it_steers_a_terminal() -> None:
+    found = tuple(Entry(f"{HOSTILE} {number}", "fail", "a.log", number, note="n" * 400) for number in range(25))
+    part = Part(
+        "B", "FAIL", "fail", "25 missing", (Section("", (Entry("no file", "error"),)), Section("Missing", found))
+    )
+    lines = text_of(part).splitlines()
+    assert lines[:4] == ["FAIL  B  25 missing", "  error: no file", "", "Missing (25)"]
+    assert lines[-1] == "  … and 5 more (--format json lists all)"
+    assert lines[4].startswith("  a.log:0: </pre>") and len(lines[5]) == 306
+    assert all(line.isprintable() for line in lines)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.fuzzing import examples
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, Playbook, Source, import_json
+from transom.learning.exchange import load_playbook, save_playbook
 
 _WORDS = st.sampled_from(["mesh", "shell", "solver", "tolerance", "contact", "mirror", "pivot", "never", "1e-8", "7"])
 _TEXTS = st.lists(_WORDS, min_size=1, max_size=6).map(" ".join)
@@ -81,11 +82,11 @@ class Course(RuleBasedStateMachine):
     @rule()
     def export_and_import(self) -> None:
         one, two = self.folder / "one.json", self.folder / "two.json"
-        self.book.save(one)
+        save_playbook(self.book, one)
         epoch = self.book.epoch
         import_json(self.book, one)
         assert self.book.epoch == epoch
-        Playbook.load(one).save(two)
+        save_playbook(load_playbook(one), two)
         assert one.read_bytes() == two.read_bytes()
 
     @invariant()

@@ -7,6 +7,7 @@ import pytest
 
 from transom.errors import InputError
 from transom.learning import Curator, InsightCategory, Playbook, Source, import_json, import_notes
+from transom.learning.exchange import load_playbook, save_playbook
 
 STR, MIS, *_ = InsightCategory
 THEIRS = {
@@ -51,12 +52,12 @@ def theirs(tmp_path: Path) -> Path:
 
 
 def test_a_file_of_the_usual_shape_comes_back_with_the_same_values(tmp_path: Path, theirs: Path) -> None:
-    book = Playbook.load(theirs)
+    book = load_playbook(theirs)
     first, second = book.items.values()
     assert (first.net_score, first.confidence, first.source_trials) == (4, 5 / 6, (42, 67))
     assert (second.net_score, second.confidence) == (6, 1.0)
     assert book.prune_harmful() == 0
-    book.save(tmp_path / "ours.json")
+    save_playbook(book, tmp_path / "ours.json")
     ours = json.loads((tmp_path / "ours.json").read_text())
     assert ours == {**THEIRS, "last_updated": "2025-12-29T15:30:00"}
     assert [*ours["items"]["str-00001"]] == [*THEIRS["items"]["str-00001"]]  # type: ignore[index]  # as above
@@ -71,11 +72,11 @@ def test_importing_again_changes_nothing_and_raises_what_grew(tmp_path: Path, th
     assert (again.added, again.known) == ([], ["str-00001", "mis-00002"])
     assert (book.items, book.epoch) == (before, epoch)
     book.record_outcome("str-00001", True)
-    other = Playbook.load(theirs)
+    other = load_playbook(theirs)
     for _ in range(3):
         other.record_outcome("str-00001", True)
         other.record_outcome("mis-00002", False, followed=True)
-    other.save(tmp_path / "other.json")
+    save_playbook(other, tmp_path / "other.json")
     import_json(book, tmp_path / "other.json")
     stands = [(one.helpful_count, one.harmful_count, one.against_count) for one in book.items.values()]
     assert stands == [(8, 1, 1), (0, 9, 3)]
@@ -85,10 +86,10 @@ def test_ids_that_are_taken_are_given_anew_and_equal_texts_stay_one(tmp_path: Pa
     book = Playbook()
     mine = book.add_insight(STR, "Something of my own")
     known = book.add_insight(STR, "insight text HERE")
-    wide = Playbook.load(theirs)
+    wide = load_playbook(theirs)
     wide.view = type(wide.view)(study="s")
     wide.add_insight(STR, "Narrow instead", level="study", overrides="mis-00002")
-    wide.save(tmp_path / "wide.json")
+    save_playbook(wide, tmp_path / "wide.json")
     imported = import_json(book, tmp_path / "wide.json")
     assert imported.added == ["mis-00002", "str-00003"]
     assert imported.renamed == {"str-00001": known.id}
@@ -114,10 +115,10 @@ def test_all_that_is_ours_survives_a_file(tmp_path: Path) -> None:
     curator = Curator(book)
     curator.confirm("str-00002", by="ada")
     curator.retire(gone.id, "no more")
-    book.save(tmp_path / "one.json")
+    save_playbook(book, tmp_path / "one.json")
     other = Playbook(domain="fea", study="s", user="ada")
     import_json(other, tmp_path / "one.json")
-    other.save(tmp_path / "two.json")
+    save_playbook(other, tmp_path / "two.json")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     assert other.items == book.items
     assert other.add_insight(MIS, "Gone altogether").retired == "no more"
@@ -144,7 +145,7 @@ def test_a_file_that_is_none_is_refused_whole(theirs: Path, change: object, mess
         import_json(book, theirs)
     assert book.epoch == 0
     with pytest.raises(InputError, match="no such file"):
-        Playbook.load(theirs / "missing")
+        load_playbook(theirs / "missing")
 
 
 def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -> None:
@@ -182,7 +183,7 @@ def test_session_notes_are_taken_once_and_odd_lines_are_listed(tmp_path: Path) -
 def test_what_a_file_says_must_stay_on_this_machine_stays(tmp_path: Path) -> None:
     theirs, ours = Playbook(), Playbook()
     theirs.add_insight(InsightCategory.TOOL, "Prefer tool A", egress="local")
-    theirs.save(tmp_path / "playbook.json")
+    save_playbook(theirs, tmp_path / "playbook.json")
     key = ours.add_insight(InsightCategory.TOOL, "Prefer tool A").id
     import_json(ours, tmp_path / "playbook.json")
     assert ours.require(key).egress == "local"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from transom.learning import FeedbackLoop, InsightCategory, Playbook
+from transom.learning.exchange import save_playbook
 
 STR, MIS, *_ = InsightCategory
 
@@ -16,7 +17,7 @@ def test_a_study_from_its_trials_to_its_file(tmp_path: Path) -> None:
     good = book.add_insight(STR, "Use shell elements for thin walls").id
     bad = book.add_insight(STR, "Begin with random node positions").id
     mistake = book.add_insight(MIS, "Never ask for a tolerance below 1e-8", tags=["convergence"]).id
-    book.save(path)
+    save_playbook(book, path)
     loop = FeedbackLoop(path)
     for trial in range(4):
         result = loop.process_trial_result(trial, True, 100.0 - trial, {"thickness": 1.5}, [good], None)

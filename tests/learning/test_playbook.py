@@ -7,6 +7,7 @@ import pytest
 from tests.memory.embedders import HashedWords
 from transom.errors import InputError
 from transom.learning import InsightCategory, Playbook, Source, Wish
+from transom.learning.exchange import load_playbook, save_playbook
 
 STR, MIS, TOOL, CAL, DOM, WF = InsightCategory
 SHELLS = "Use shell elements for thin walls"
@@ -45,8 +46,8 @@ def test_what_to_do_and_what_to_avoid_stay_two_in_equal_words(book: Playbook, tm
     assert book.add_insight(STR, "Skip the mesh check").id == "str-00001"
     assert book.add_insight(MIS, "Skip the mesh check").id == "mis-00002"
     assert len(book.search_by_content("mesh check")) == 2
-    book.save(tmp_path / "playbook.json")
-    assert [*Playbook.load(tmp_path / "playbook.json").items] == ["str-00001", "mis-00002"]
+    save_playbook(book, tmp_path / "playbook.json")
+    assert [*load_playbook(tmp_path / "playbook.json").items] == ["str-00001", "mis-00002"]
 
 
 def test_ids_run_through_all_categories_and_are_never_given_twice(book: Playbook) -> None:

@@ -11,11 +11,11 @@ import pytest
 from tests.llm.conformance.dialects import OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import InputError, RequestRefused
+from transom.errors import RequestRefused
 from transom.llm import Block, CallSettings, Request, Text, Tier, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.addresses import hint_of
-from transom.llm.hosted.connecting import place_of
+from transom.llm.hosted.connecting import server_of
 
 ASK = Request("p.seat", Window((Block("role", "You.", Tier.STABLE), Block("ask", "what"))))
 S = "https://"
@@ -45,8 +45,8 @@ def server() -> Iterator[LocalServer]:
     ],
 )
 def test_a_host_tells_whose_server_it_is(url: str, service: str, variable: str, needs: bool) -> None:
-    found = place_of("openai", OpenAISettings(base_url=url), environ={})
-    assert (found.url, found.service, found.key_variable, found.needs_key) == (
+    found = server_of("openai", OpenAISettings(base_url=url), environ={})
+    assert (found.base_url, found.service, found.key_variable, found.needs_key) == (
         url.rstrip("/"),
         service,
         variable,
@@ -71,10 +71,10 @@ def test_a_region_and_azure_take_what_openai_takes(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "model", "more", "name"),
     [
-        (AZURE_V1, "Mistral-Large-3", {}, "max_tokens"),
-        (FOUNDRY, "DeepSeek-V3.1", {}, "max_tokens"),
+        (AZURE_V1, "Mistral-Large-3", {"service": "other"}, "max_tokens"),
+        (FOUNDRY, "DeepSeek-V3.1", {"service": "other"}, "max_tokens"),
         (FOUNDRY, "GPT-4o-mini", {}, "max_completion_tokens"),
-        (AZURE_V1, "mine", {"service": "azure"}, "max_completion_tokens"),
+        (AZURE_V1, "mine", {}, "max_completion_tokens"),
         ("https://name.openai.azure.com", "mine", {"api_version": "2024-10-21"}, "max_completion_tokens"),
         (EUROPE, "gpt-4.1", {"service": "other"}, "max_tokens"),
     ],
@@ -87,14 +87,9 @@ def test_azure_has_models_of_other_vendors(url: str, model: str, more: dict[str,
     assert (provider.caps.context_tokens == 8_192) is (name == "max_tokens")
 
 
-def test_a_key_that_is_not_there_names_the_one_that_is() -> None:
-    with pytest.raises(InputError, match=r"AZURE_OPENAI_API_KEY is not set; .*key_variable: OPENAI_API_KEY"):
-        connect("openai:gpt-5", OpenAISettings(base_url=AZURE_V1), environ={"OPENAI_API_KEY": "k"})
-
-
 def test_a_deployment_that_there_is_not_is_no_wrong_address() -> None:
     refused = "status 404: DeploymentNotFound: The API deployment for this resource does not exist."
-    assert hint_of("openai", "https://name.openai.azure.com", refused) is None
+    assert hint_of("openai", refused) is None
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-5"])
@@ -129,50 +124,28 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
         (":8080", "http://127.0.0.1:8080"),
         ("box:", "http://box:11434"),
         ("box/behind", "http://box:11434/behind"),
-        ("[::1]", "http://[::1]:11434"),
-        ("[::1]:8080", "http://[::1]:8080"),
-        ("me:word@box", "http://me:word@box:11434"),
         ("http://box", "http://box"),
         ("https://box/", "https://box"),
     ],
 )
 def test_ollama_is_found_where_its_own_variable_says(told: str, url: str) -> None:
-    assert place_of("ollama", HostedSettings(), environ={"OLLAMA_HOST": told}).url == url
+    assert server_of("ollama", HostedSettings(), environ={"OLLAMA_HOST": told}).base_url == url
 
 
 @pytest.mark.parametrize(
-    ("kind", "path", "hint"),
-    [
-        ("openai", "", "let the base URL end in it"),
-        ("openai", "/", "let the base URL end in it"),
-        ("openai", "/v1/chat/completions", "leave /chat/completions out"),
-        ("openai", "/v1", ""),
-        ("openai", "/v1beta/openai/", ""),
-        ("anthropic", "/v1", "leave /v1 out"),
-        ("anthropic", "/v1/messages/", "leave /v1/messages out"),
-        ("anthropic", "", ""),
-        ("ollama", "/v1", "leave /v1 out"),
-        ("ollama", "/api", "leave /api out"),
-        ("ollama", "", ""),
-    ],
+    ("kind", "hint"), [("openai", "in /v1"), ("anthropic", "at /v1/messages: let"), ("ollama", "at /api/chat: let")]
 )
-async def test_a_base_url_of_which_there_is_nothing_says_what_is_wrong_with_it(
-    kind: str, path: str, hint: str, server: LocalServer
+async def test_a_base_url_of_which_there_is_nothing_says_where_it_is_asked(
+    kind: str, hint: str, server: LocalServer
 ) -> None:
     for status, said, wanted in ((404, "Not Found", hint), (405, "no", hint), (404, "model x not found", "")):
         server.answer = lambda wire, _, status=status, said=said: wire.answer(
             status, json.dumps({"detail": said}).encode()
         )
-        settings = (OpenAISettings if kind == "openai" else HostedSettings)(base_url=server.url + path)
+        settings = (OpenAISettings if kind == "openai" else HostedSettings)(base_url=server.url)
         provider = connect(f"{kind}:m", settings, environ={"ANTHROPIC_API_KEY": "k"})
         with pytest.raises(RequestRefused) as caught:
             await provider.complete(ASK)
         await provider.aclose()
         told = caught.value.hint or ""
         assert wanted in told and bool(told) is bool(wanted)
-
-
-def test_azure_without_a_version_says_so() -> None:
-    refused = "status 404: Resource not found"
-    assert "llm.openai.api_version" in (hint_of("openai", "https://name.openai.azure.com", refused) or "")
-    assert hint_of("openai", AZURE_V1, refused) is None

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 
 from tests.llm.conformance.dialects import DIALECTS, Dialect
 from tests.llm.conformance.server import LocalServer
 from transom.config import HostedSettings, OpenAISettings
-from transom.errors import InputError
 from transom.llm import Block, Request, Text, Window
 from transom.llm.hosted import connect
 from transom.llm.hosted.openai import OFFICIAL
-from transom.llm.hosted.server import NO_KEY, send_only_ours
+from transom.llm.hosted.server import NO_KEY
 
 ASK = Request("p.seat", Window((Block("ask", "what"),)))
 KEY = "the-key-that-is-configured"
@@ -72,11 +70,3 @@ async def test_an_organization_and_a_project_are_for_the_vendor_itself(
     assert (client.organization, client.project) == (sent, sent)
     assert "X-Corp" not in client.default_headers
     await provider.aclose()
-
-
-def test_an_sdk_that_keeps_them_elsewhere_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", CUSTOM)
-    with pytest.raises(InputError, match=r"^ANTHROPIC_CUSTOM_HEADERS: .*; unset it$"):
-        send_only_ours(SimpleNamespace(), "ANTHROPIC_CUSTOM_HEADERS")
-    monkeypatch.delenv("ANTHROPIC_CUSTOM_HEADERS")
-    send_only_ours(SimpleNamespace(), "ANTHROPIC_CUSTOM_HEADERS")

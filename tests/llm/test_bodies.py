@@ -47,15 +47,15 @@ def asked(*turns: Turn, **more: Any) -> Request:
 
 
 def anthropic(request: Request) -> Any:
-    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x").caps)
+    return AnthropicVendor(Server("http://x")).body(request, "m", known_model("anthropic", "claude-x"))
 
 
 def openai(request: Request, url: str = "http://x/v1", service: str = "") -> Any:
-    return OpenAIVendor(Server(url)).body(request, "m", known_model(service, "m").caps)
+    return OpenAIVendor(Server(url)).body(request, "m", known_model(service, "m"))
 
 
 def ollama(request: Request) -> Any:
-    return OllamaVendor(Server("http://x")).body(request, "m", known_model("ollama", "m").caps)
+    return OllamaVendor(Server("http://x")).body(request, "m", known_model("ollama", "m"))
 
 
 def marked(body: Any) -> list[str]:
@@ -131,7 +131,7 @@ def test_sampling_goes_only_where_it_is_taken() -> None:
     warm = asked(settings=CallSettings(100, 0.5))
     assert "temperature" not in anthropic(warm)
     assert openai(warm)["temperature"] == ollama(warm)["options"]["temperature"] == 0.5
-    reasoning = OpenAIVendor(Server(OFFICIAL)).body(warm, "o3", known_model("openai", "o3").caps)
+    reasoning = OpenAIVendor(Server(OFFICIAL)).body(warm, "o3", known_model("openai", "o3"))
     assert "temperature" not in reasoning
 
 
@@ -145,7 +145,7 @@ def test_ollama_is_told_the_window_since_it_would_cut_without_a_word() -> None:
 
 
 def test_openrouter_hands_breakpoints_on() -> None:
-    caps = known_model("openrouter", "anthropic/x").caps
+    caps = known_model("openrouter", "anthropic/x")
     body: Any = OpenAIVendor(Server("https://openrouter.ai/api/v1")).body(asked(*exchange(1)), "anthropic/x", caps)
     marked = [message["role"] for message in body["messages"] if isinstance(message["content"], list)]
     assert marked == ["system", "user"]

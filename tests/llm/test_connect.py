@@ -21,7 +21,7 @@ from transom.config import HostedSettings, OpenAISettings
 from transom.errors import AuthenticationFailed, EgressError, InputError, RequestRefused, SettingsError
 from transom.llm import Block, CallSettings, Chain, Request, Role, Text, Tier, Window
 from transom.llm.hosted import connect
-from transom.llm.hosted.connecting import place_of
+from transom.llm.hosted.connecting import server_of
 from transom.llm.hosted.models import known_model
 from transom.llm.limits import Memory
 
@@ -65,8 +65,8 @@ PLACES: list[tuple[str, HostedSettings, dict[str, str], tuple[str, str, str, boo
 def test_where_a_provider_is_reached(
     kind: str, settings: HostedSettings, environ: dict[str, str], place: tuple[str, str, str, bool]
 ) -> None:
-    found = place_of(kind, settings, environ=environ)
-    assert (found.url, found.service, found.key_variable, found.needs_key) == place
+    found = server_of(kind, settings, environ=environ)
+    assert (found.base_url, found.service, found.key_variable, found.needs_key) == place
 
 
 MISTAKES = {
@@ -265,10 +265,10 @@ async def test_a_temperature_that_is_not_taken_is_mentioned_once(
 
 
 def test_a_window_may_be_known_better() -> None:
-    assert known_model("anthropic", "claude-x").caps.context_tokens == 200_000
-    assert known_model("anthropic", "claude-x", context_tokens=1_000_000).caps.context_tokens == 1_000_000
-    assert known_model("openai", "o3-mini").caps.sampling is False
-    assert known_model("", "llama").caps.caching == "none"
+    assert known_model("anthropic", "claude-x").context_tokens == 200_000
+    assert known_model("anthropic", "claude-x", context_tokens=1_000_000).context_tokens == 1_000_000
+    assert known_model("openai", "o3-mini").sampling is False
+    assert known_model("", "llama").caching == "none"
 
 
 def test_a_server_that_moved_is_the_same_provider() -> None:

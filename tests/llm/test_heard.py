@@ -10,7 +10,7 @@ import pytest
 
 from tests.agent.helpers import resumed
 from transom.agent import Agent, Budget
-from transom.agent.events import Event, ReplyDelta
+from transom.agent.models import Event, ReplyDelta
 from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Again, Block, Chain, OnDelta, Reply, Request, Role, ScriptedProvider, Text, Window
 from transom.llm.deltas import Delta

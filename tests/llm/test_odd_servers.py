@@ -101,17 +101,6 @@ async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(
     assert reply.stop == "tool_calls"
 
 
-async def test_of_several_replies_side_by_side_one_is_taken(server: LocalServer) -> None:
-    first, second = delta(content="A1 "), delta(1, content="B1 ")
-    rest = [delta(content="A2"), delta(1, "stop", content="B2"), delta(stop="length"), event("[DONE]")]
-    reply = await streamed(server, OPENAI, [first, second, *rest])
-    assert (reply.text, reply.stop) == ("A1 A2", "length")
-    assert (await streamed(server, OPENAI, [second, first, *rest])).text == "B1 B2", "the one that was begun"
-    ones = [{"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "B"), (0, "A"))]
-    assert (await whole(server, OPENAI, {"choices": ones})).text == "A"
-    assert (await whole(server, OPENAI, {"choices": ones[:1]})).text == "B", "whoever counts from one is understood"
-
-
 @pytest.mark.parametrize("content_type", [None, "text/plain; charset=utf-8"], ids=repr)
 async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, server: LocalServer) -> None:
     for dialect in (ANTHROPIC, OPENAI):

@@ -26,7 +26,7 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
 
     async def work(number: int) -> None:
         for turn in range(3):
-            ledger.append_soon("marked", {**WHERE, "at": number, "mark": {"milestone": str(turn)}})
+            ledger.append_soon("user_message", {**WHERE, "text": f"{number} {turn}"})
             await ledger.append("tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"})
 
     async with SqliteStore.open(tmp_path / "s.db") as store:
@@ -34,17 +34,15 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
         await asyncio.gather(*(work(number) for number in range(8)))
         records = store.read("r")
     assert ledger.state == fold(records)
-    state = ledger.state.conversation(key_of(WHERE))
-    assert sorted((at, mark.milestone) for at, mark in state.marks) == [
-        (n, str(turn)) for n in range(8) for turn in range(3)
-    ]
+    turns: list[Any] = ledger.state.conversation(key_of(WHERE)).turns
+    assert sorted(turn.text for turn in turns) == [f"{n} {turn}" for n in range(8) for turn in range(3)]
     assert len(set(ledger.state.once["s", "", "m"])) == 8 * 3
 
 
 DONE = {"output": "", "answered": [], "usage": {"input_tokens": 1, "output_tokens": 1, "cached_tokens": 0}}
 BESIDE: dict[str, dict[str, Any]] = {
     "tool_started": {**WHERE, "ordinal": 0, "call": 1, "mark": "m"},
-    "marked": {**WHERE, "at": 0, "mark": {"milestone": "m"}},
+    "user_message": {**WHERE, "text": "m"},
     "paused": {"stage": "s", "reason": "why"},
     "failed": {"stage": "t", "attempt": 1, "error": "because"},
     "writing": {"stage": "s", "output": "", "file": "s.md"},
@@ -82,19 +80,17 @@ async def in_one_commit(
 
 async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
     def work(ledger: EventLog) -> Work:
-        return [ledger.append("marked", {**WHERE, "at": 0, "mark": {"milestone": "cancelled"}})] + [
+        return [ledger.append("user_message", {**WHERE, "text": "cancelled"})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]
 
     (tmp_path / "s.md").write_text("text")
     records, ledger = await in_one_commit(tmp_path, work)
-    assert [record.kind for record in records] == ["opened", "opened", "marked", *BESIDE]
+    assert [record.kind for record in records] == ["opened", "opened", "user_message", *BESIDE]
     assert ledger.state == fold(records)
-    marks = ledger.state.conversation(key_of(WHERE)).marks
+    turns: list[Any] = ledger.state.conversation(key_of(WHERE)).turns
     assert len(ledger.state.once["s", "", "m"]) == 1
-    assert [mark.milestone for _, mark in marks] == ["cancelled", "m"]
-    stops = [json.loads(path.read_text()) for path in sorted((tmp_path / "error_logs").iterdir())]
-    assert [one["stage"] for one in stops] == ["s", "t"]
+    assert [turn.text for turn in turns] == ["cancelled", "m"]
     assert json.loads((tmp_path / "checkpoint_latest.json").read_text())["checkpoint_id"].endswith("_1")
 
 
@@ -107,6 +103,6 @@ async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_pa
             await ledger.append("reset", {**WHERE, "no JSON": object()})
         assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]
         assert store.read("r") == []
-        await ledger.append("marked", {**WHERE, "at": 1, "mark": {}})
+        await ledger.append("conversation_opened", {**WHERE, "parent": "main", "purpose": "look"})
         assert ledger.state == fold(store.read("r"))
         assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]

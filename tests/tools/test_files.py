@@ -126,7 +126,7 @@ def test_globs_of_names_and_of_paths() -> None:
 @pytest.mark.parametrize("characters", [1, 2, 3, 7, 20, 21])
 def test_what_stands_around_a_match_has_no_more_characters_than_it_may(tmp_path: Path, characters: int) -> None:
     (tmp_path / "log").write_text("\n".join([*"abcdefghijklmnop", "X", *"qrstuvw"]))
-    (match,), total = search(tmp_path / "log", ["x"], context=30, most=1, characters=characters)
-    assert (match.line_number, total) == (17, 1)
+    (match,), counts = search(tmp_path / "log", ["x"], context=30, most=1, characters=characters)
+    assert (match.line_number, counts["x"].lines) == (17, 1)
     assert characters - 2 <= len(match.content) <= characters
     assert "X" in match.content

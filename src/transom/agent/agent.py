@@ -6,31 +6,26 @@ import asyncio
 import copy
 import logging
 from collections.abc import Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from transom.agent.budget import Budget, Meter
-from transom.agent.delegate import SubAgent, equip
-from transom.agent.events import Event, OnEvent
 from transom.agent.messages import again, checked_text, keep_answer, say
-from transom.agent.models import Conversation as ConversationView
-from transom.agent.models import ConversationContext, Message, Response, SubConversation
-from transom.agent.record import context_of, conversations
+from transom.agent.models import Event, OnEvent, Response
 from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
-from transom.agent.sub_conversation import close_program_sub, open_program_sub
+from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
+from transom.agent.views import Conversation as ConversationView
+from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
 from transom.canonical import whole_text
-from transom.context import Mark
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
 from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
-from transom.runs import Approval, Named
+from transom.runs import Named
 from transom.runs.stage import MAIN
-from transom.runs.tool_calls import egress_in_calls, in_tool_call, mark_calls, refuse_in_tool_call
-from transom.runs.windows import recording_of
+from transom.runs.tool_calls import in_tool_call, mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -157,32 +152,19 @@ class Agent:
             await keep_answer(session)
         return response
 
-    async def mark(self, mark: Mark) -> None:
-        """Say of what was said last what is to be known of it when it is folded; a tool does so in its `ToolReturn`.
-
-        What was said once stays said, and saying the same again says nothing more.
-
-        Raises:
-            InputError: it is no mark.
-            RunError: nothing was said yet.
-        """
-        session = await self._open()
-        check_kind(mark, Mark, "mark", session.id)
-        said = session.state.messages[: session.next]
-        at = (said[-1].end or len(session.state.turns)) if said else 0
-        if not at:
-            raise RunError("nothing was said yet that could be marked", where=session.id, hint="send a message first")
-        if (at, mark) not in session.state.marks:
-            egress = {"egress": "local"} if egress_in_calls() != "any" else {}
-            await session.append("marked", {"at": at, "mark": mark.to_json(), **egress})
-
-    async def decide(self, approval: Approval) -> None:
+    async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
+        Args:
+            answer: `approve` or `refuse`; `keep` or `redo` for a call that was begun.
+            question: which, where several wait: the fingerprint in `Paused.question`.
+            reason: the model reads it where a call is refused.
+            by: who answers.
+
         Raises:
-            InputError: nothing like it was asked in this conversation, or it has another answer already.
+            InputError: nothing like it waits in this run.
         """
-        await (await self._open()).stage.host.take(approval)
+        await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
 
@@ -201,12 +183,12 @@ class Agent:
             RunError: it was opened already.
         """
         session = await self._open()
-        given: tuple[object, object, object] = (purpose, background, name)
-        if not all(isinstance(one, str) for one in given) or not purpose.strip() or "/" in name:
-            what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
-            raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
-        purpose, background = whole_text(purpose), whole_text(background)
-        opened = await open_program_sub(session, purpose, background, name)
+        for field, given in (("purpose", purpose), ("background", background), ("name", name)):
+            check_kind(given, str, field, session.id)
+        if not purpose.strip() or "/" in name:
+            hint = 'say open_sub("What of it?"), and leave / out of a name'
+            raise InputError("it has no purpose, or a name with /", where=session.id, hint=hint)
+        opened = await open_program_sub(session, whole_text(purpose), whole_text(background), name)
         if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
@@ -227,8 +209,8 @@ class Agent:
         """
         session = await self._open()
         if sub not in self._subs.values():
-            there = f"open are {', '.join(self._subs)}" if self._subs else "open it again with open_sub"
-            raise InputError("that is no open sub-conversation of this one", where=session.id, hint=there)
+            what = "that is no open sub-conversation of this one"
+            raise InputError(what, where=session.id, hint="open it again with open_sub")
         async with sub._lock:
             inner = await sub._open()
             async with self._lock:
@@ -307,31 +289,9 @@ class Agent:
 
     def context(self) -> ConversationContext:
         """What is known of the conversation beside its words."""
-        return context_of(self._session, self.conversation(), self._place.chain.name)
-
-    def record(self, path: Path | str, *, local: bool = False) -> None:
-        """Write what was asked and answered so far, its sub-conversations' too, to a file that `replay:PATH` plays.
-
-        Args:
-            path: of the file; an older recording there is replaced.
-            local: whether what is marked local may stand in it.
-
-        Raises:
-            RunError: nothing was said yet.
-            InputError: see `recording_of` and `Recording.write`.
-        """
-        session = self._session
-        if session is None or not session.state.messages:
-            raise RunError("nothing was said yet that could be recorded", hint="send a message first")
-        host, key = session.stage.host, session.key
-
-        def mine(data: Any) -> bool:
-            here = (data["stage"], data["epoch"]) == (key.stage, key.epoch)
-            return here and f"{data['conversation']}/".startswith(f"{key.conversation}/")
-
-        redact, policy = Redactor(secrets=host.chain.secrets), host.chain.policy
-        found = recording_of(host.store, host.records(), policy=policy, redact=redact, local=local, which=mine)
-        found.write(Path(path))
+        if self._session is None:
+            return ConversationContext(provider=self._place.chain.name)
+        return context_of(self._session, self.history())
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 
@@ -385,21 +345,12 @@ class Agent:
         await self.close()
 
 
-def _checked(role: object, tools: object) -> tuple[list[ToolDefinition], list[SubAgent]]:
-    """The tools and sub-agents that are given, held against the role, as no type checker may have done.
-
-    Raises:
-        InputError: no role, one whose answers are to follow a schema that is none, or no tools.
-        ToolError: see `Agent`.
-    """
-    if not isinstance(role, Role):
-        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
-        raise InputError(f"who is talked with is a Role, and this is {type(role).__name__}", where="Agent", hint=hint)
+def _checked(role: Role, tools: Iterable[Any]) -> tuple[list[ToolDefinition], list[SubAgent]]:
+    """The tools and sub-agents that are given, held against the role, as no type checker may have done."""
+    check_kind(role, Role, "role", "Agent", 'say "You know the stock.", or Role("clerk", "You know the stock.")')
     if role.schema is not None:
         schema_check(role.schema)
-    if not isinstance(tools, Iterable) or isinstance(tools, str):
-        what = f"tools are a list, and this is {type(tools).__name__}"
-        raise InputError(what, where="Agent", hint="say tools=[...]")
+    check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
     given = list(tools)
     own = as_tools([one for one in given if not isinstance(one, SubAgent)])
     if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from transom.agent.budget import Meter
-from transom.agent.events import Event, OnEvent
+from transom.agent.models import Event, OnEvent
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
@@ -45,16 +45,11 @@ class Derived:
     def history(self) -> History:
         """What windows hold, with all turns."""
         turns, marks = self.state.turns, self.state.marks
-        if self._turns < len(turns) or self._marks < len(marks):
-            new = marks[self._marks :]
-            if not new:
-                self.window = self.window.add(*turns[self._turns :])
-            else:
-                for at in range(self._turns, len(turns) + 1):
-                    if at > self._turns:
-                        self.window = self.window.add(turns[at - 1])
-                    for mark in [mark for end, mark in new if end == at]:
-                        self.window = self.window.add(mark=mark)
+        if self._turns < len(turns):
+            for end, mark in marks[self._marks :]:
+                self.window = self.window.add(*turns[self._turns : end]).add(mark=mark)
+                self._turns = end
+            self.window = self.window.add(*turns[self._turns :])
             self._turns, self._marks = len(turns), len(marks)
         return self.window
 
@@ -198,11 +193,7 @@ class Session:
         await self.stage.append(kind, self.id, {**data})
 
     def refuse(self) -> None:
-        """Keep out whoever may not talk here.
-
-        Raises:
-            RunError: a tool handler of the same run does this, or one of its stages where the run keeps this.
-        """
+        """Refuse a tool handler of the same run, and one of its stages where the run keeps this, with a RunError."""
         refuse_in_tool_call(self.stage.host, self.id)
         if self.stage.kept:
             refuse_in_stage(self.stage.host, self.id)

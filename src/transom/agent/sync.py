@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Coroutine
+from contextlib import suppress
+from contextvars import copy_context
 from typing import Any, Self, TypeVar
 
 from transom.agent.agent import Agent
@@ -14,7 +15,6 @@ from transom.agent.models import Response
 from transom.context.summary import Summary
 from transom.errors import RunError
 from transom.llm import Block
-from transom.runs.tool_calls import mark_calls
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class SyncAgent:
 
     def __init__(self, agent: Agent, opener: SyncAgent | None = None) -> None:
         self.agent, self._opener, self._closed = agent, opener, False
-        self._own = asyncio.Runner() if opener is None else None
+        self._runner: asyncio.Runner = opener._runner if opener else asyncio.Runner()
         self._busy: threading.Lock = opener._busy if opener else threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -64,55 +64,36 @@ class SyncAgent:
 
     def close(self) -> None:
         """See `Agent.close`. What is closed stays closed."""
-        if self._runner:
-            with self._alone() as runner:
-                runner.run(self.agent.close())
-                if self._opener is None:
-                    runner.close()
+        if not (self._opener or self._closed):
+            self._wait(self.agent.close())
+            self._runner.close()
         self._closed = True
 
     @property
-    def _runner(self) -> asyncio.Runner | None:
-        """Its loop; None once it is closed, or the one that opened it."""
-        return None if self._closed else self._opener._runner if self._opener else self._own
+    def _is_closed(self) -> bool:
+        return self._closed or (self._opener is not None and self._opener._is_closed)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine yields; see `_alone`."""
+        """What a coroutine yields; its loop has the variables of whoever waits, who may be a tool's handler."""
         try:
-            self.agent._refuse()  # to a plain handler, whose variables the loop here does not have
-            with self._alone() as runner:
-                return runner.run(work)
+            self.agent._refuse()
+            with suppress(RuntimeError):
+                asyncio.get_running_loop()
+                raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
+            if self._is_closed:
+                raise RunError("it is closed", where="SyncAgent", hint="make another one")
+            if not self._busy.acquire(blocking=False):
+                what = "something is under way in it, in another thread"
+                raise RunError(what, where="SyncAgent", hint="say one thing at a time")
+            try:
+                return self._runner.run(work, context=copy_context())
+            finally:
+                self._busy.release()
         finally:
             work.close()  # one that never began
-            if session := self.agent._session:
-                mark_calls(session.state.egress)
-
-    @contextmanager
-    def _alone(self) -> Iterator[asyncio.Runner]:
-        """Nobody else waits for anything here.
-
-        Raises:
-            RunError: it is closed, somebody does, or there is an event loop, in which nobody may wait.
-        """
-        with suppress(RuntimeError):
-            asyncio.get_running_loop()
-            raise RunError("an event loop runs here", where="SyncAgent", hint="use Agent, and await its methods")
-        if not self._busy.acquire(blocking=False):
-            what = "something is under way in it, in another thread"
-            raise RunError(what, where="SyncAgent", hint="say one thing at a time")
-        try:
-            if self._runner is None:
-                raise RunError("it is closed", where="SyncAgent", hint="make another one")
-            yield self._runner
-        finally:
-            self._busy.release()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        try:
-            self.close()
-        except RunError:
-            if error is None:  # else its own error is what counts
-                raise
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -64,22 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(argv: list[str], begun: list[Any]) -> int:
-    _refuse_undecodable(argv)
-    try:
-        with build_app().make_context("transom", argv, obj=begun) as context:
-            return int(context.command.invoke(context) or 0)
-    except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
-        return error.exit_code
-
-
-def _refuse_undecodable(argv: list[str]) -> None:
-    """A name that is no UTF-8 can stand neither in the journal nor in a verdict; better said before than after."""
-    for argument in argv:
+    for argument in argv:  # a name that is no UTF-8 can stand neither in the journal nor in a verdict
         try:
             argument.encode("utf-8")
         except UnicodeEncodeError as error:
             hint = "rename that file or folder"
             raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
+    try:
+        with build_app().make_context("transom", argv, obj=begun) as context:
+            return int(context.command.invoke(context) or 0)
+    except typer.Exit as error:  # --help and --version end so; what they printed is flushed like any output
+        return error.exit_code
 
 
 def build_app() -> Any:
@@ -145,19 +140,14 @@ def _defect(error: Exception, begun: list[Any]) -> int:
 
     redact = (begun[0].redact if begun else None) or Redactor()
     said = " ".join(redact(str(error)).split())[:200] or "no message"
+    place = begun[0].workspace_root if begun else Path.cwd() / ".transom"
+    path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
     details = redact("".join(traceback.format_exception(error)))
-    kept = _keep(details, begun)
-    say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
-    return 2
-
-
-def _keep(details: str, begun: list[Any]) -> str:
-    """Write them beside the runs; says where they are."""
+    kept = f"its details are in {path}"
     try:
-        place = begun[0].workspace_root if begun else Path.cwd() / ".transom"
-        path = place / "logs" / f"defect-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"transom {__version__}\n{details}", encoding="utf-8", errors="backslashreplace")
     except OSError as failed:
-        return f"and its details could not be kept ({failed.strerror})"
-    return f"its details are in {path}"
+        kept = f"and its details could not be kept ({failed.strerror})"
+    say(f"transom: {type(error).__name__}: {said}; this is a defect of transom, {kept}")
+    return 2

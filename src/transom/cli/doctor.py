@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import shutil
-import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -18,18 +15,18 @@ import typer
 from transom import __version__
 from transom.checklist.rules import load_knowledge
 from transom.cli.command import command
-from transom.cli.output import plain, print_text, style, table, unread
+from transom.cli.output import sections, table
 from transom.cli.providers import checklist_rules
 from transom.cli.session import Session, without_credentials
 from transom.cli.tree import root
 from transom.config import HostedSettings
 from transom.errors import InputError, install_hint
-from transom.llm import Provider
-from transom.llm.capabilities import Capabilities
 from transom.llm.hosted import HOSTED
-from transom.llm.hosted.checkup import Make, Row, checkup
-from transom.llm.hosted.connecting import place_of
-from transom.llm.naming import Surroundings, hosted_provider, named_provider
+from transom.llm.hosted.checkup import checkup
+from transom.llm.hosted.connecting import connect, server_of
+from transom.llm.hosted.server import NO_KEY
+from transom.llm.naming import Surroundings, named_provider
+from transom.llm.retrying import RetryingProvider
 from transom.sandbox import Level, probe
 from transom.store import filesystem_of, is_network
 from transom.telemetry.redact import Redactor
@@ -73,13 +70,23 @@ def doctor(
     if provider is not None and provider.partition(":")[0] in HOSTED and ":" in provider:
         return try_provider(session, provider)
     knowledge = _knowledge(session)
-    providers = _providers(session, knowledge)
+    wrong = knowledge["error"]
+    providers = [
+        {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"},
+        {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"},
+        *({"name": kind, **_state(session, kind)} for kind in HOSTED),
+    ]
     if provider is not None:
         return _one_provider(session, provider, providers)
     settings = session.settings
     document: dict[str, Any] = {
         "schema": "transom.doctor/1",
-        "versions": _versions(),
+        "versions": {
+            "transom": __version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in _PACKAGES},
+            "system": platform.platform(),
+        },
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
         "settings": {
@@ -93,7 +100,7 @@ def doctor(
         "extras": [_extra(*one) for one in _EXTRAS.items()],
         "knowledge": knowledge,
     }
-    return session.report(document, *_lines(document), code=0 if document["sandbox"]["usable"] else 1)
+    return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
 
 
 def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> int:
@@ -110,11 +117,6 @@ def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> in
     return session.report(document, line, code=0 if found["answers"] else 1)
 
 
-def _versions() -> dict[str, str]:
-    packages = {name: version(name) for name in _PACKAGES}
-    return {"transom": __version__, "python": platform.python_version(), **packages, "system": platform.platform()}
-
-
 def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
     """An optional dependency: what is missing of it, and the command that installs it."""
     missing = [module for module in modules if find_spec(module) is None]
@@ -123,36 +125,19 @@ def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
-    found = probe()
-    wanted = session.settings.sandbox.level
+    found, wanted = probe(), session.settings.sandbox.level
     missing = {level.value: why for level, why in found.missing}
-    return {
-        "level": found.level.value,
-        "wanted": wanted,
-        "usable": found.level is not Level.NONE and wanted not in missing,
-        "missing": missing,
-    }
+    usable = found.level is not Level.NONE and wanted not in missing
+    return {"level": found.level.value, "wanted": wanted, "usable": usable, "missing": missing}
 
 
 def _workspace(session: Session) -> dict[str, Any]:
     root = session.workspace_root.absolute()
     exists, network = root.is_dir(), is_network(root)
+    database = str(session.workspace.database) if exists else None
+    document = {"path": str(root), "exists": exists, "filesystem": filesystem_of(root) or None, "network": network}
     note = "a database does not work on a network file system; it is kept on a local disk (state_dir)"
-    return {
-        "path": str(root),
-        "exists": exists,
-        "filesystem": filesystem_of(root) or None,
-        "network": network,
-        "database": str(session.workspace.database) if exists else None,
-        **({"note": note} if network else {}),
-    }
-
-
-def _providers(session: Session, knowledge: dict[str, Any]) -> list[dict[str, Any]]:
-    wrong = knowledge["error"]
-    rules = {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"}
-    replay = {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"}
-    return [rules, replay, *hosted_rows(session)]
+    return {**document, "database": database, **({"note": note} if network else {})}
 
 
 def _knowledge(session: Session) -> dict[str, Any]:
@@ -165,57 +150,47 @@ def _knowledge(session: Session) -> dict[str, Any]:
     return found
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """Each section: a mapping as names and values, a list as a table."""
-    for title, section in document.items():
-        if title != "schema":
-            yield style(title, "bold")
-            rows = section.items() if isinstance(section, dict) else [one.values() for one in section]
-            yield from table([[plain(cell) for cell in row] for row in rows], indent="  ")
-
-
-_NO_MODEL = "no-such-model-anywhere"
-_NO_KEY = "no-such-key-anywhere"
-_NAME, _STATUS = len("structured output"), len("failed")
 _SECONDS = 30.0
-_COLOURS = {"ok": "green", "failed": "red", "n/a": "dim"}
-
-
-def hosted_rows(session: Session) -> list[dict[str, Any]]:
-    """Of each kind of provider with a server: whether it could be asked. Nothing is sent, so no row says yes."""
-    return [{"name": kind, **_state(session, kind)} for kind in HOSTED]
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:
+    """Whether a kind of provider with a server could be asked. Nothing is sent, so none says yes."""
     if find_spec(kind) is None:
         return {"answers": False, "says": f"its SDK is not installed: {install_hint(kind)}"}
     try:
-        place = place_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
+        server = server_of(kind, getattr(session.settings.llm, kind), base_url=session.base_url)
     except InputError as error:
         return {"answers": False, "says": str(error)}
-    if place.needs_key and place.key is None:
-        return {"answers": False, "says": f"there is no key: {place.key_variable} is not set"}
-    key = f"with the key in {place.key_variable}" if place.key else "without a key"
-    said = f"is asked at {without_credentials(place.url)} {key}; `doctor --provider {kind}:NAME` tries it"
+    if server.needs_key and server.api_key == NO_KEY:
+        return {"answers": False, "says": f"there is no key: {server.key_variable} is not set"}
+    key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
+    said = f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME` tries it"
     return {"answers": None, "says": said}
 
 
 def try_provider(session: Session, name: str) -> int:
     """Ask a server a few small questions, and print what came of them."""
-    kind = name.partition(":")[0]
-    settings = getattr(session.settings.llm, kind)
-    place = place_of(kind, settings, base_url=session.base_url)
-    llm = session.settings.llm.model_copy(update={kind: brief(settings)})
-    around = Surroundings(session.cwd, session.settings.model_copy(update={"llm": llm}), session.base_url)
-    wrong = _maker(name, around, {**os.environ, place.key_variable: _NO_KEY}) if place.key else None
-    tried = checkup(
-        _maker(name, around, os.environ),
-        no_such_model=_maker(f"{kind}:{_NO_MODEL}", around, os.environ),
-        wrong_key=wrong,
-    )
-    redact = Redactor(secrets=[place.key] if place.key else [])
-    caps = _maker(name, around, os.environ)(False).caps
-    return asyncio.run(_print(session, (name, without_credentials(place.url) or "", caps), tried, redact))
+    settings = getattr(session.settings.llm, name.partition(":")[0])
+
+    def make(stream: bool) -> RetryingProvider:
+        return connect(name, brief(settings), base_url=session.base_url, stream=stream)
+
+    provider = make(False)  # so that a missing key or SDK is said before anything is asked
+    server = server_of(name.partition(":")[0], settings, base_url=session.base_url)
+    redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
+    session.progress(f"asking {name} a few small questions")
+
+    async def asked() -> list[dict[str, Any]]:
+        return [replace(row, says=redact(row.says)).to_json() async for row in checkup(make)]
+
+    rows = asyncio.run(asked())
+    url, answers = without_credentials(server.base_url) or "", rows[0]["status"] == "ok"
+    says = "answers" if answers else "does not answer"
+    document = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
+    cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
+    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {provider.caps.text()}"]
+    document |= {"capabilities": provider.caps.to_json(), "checks": rows}
+    return session.report(document, *lines, code=int(any(row["status"] == "failed" for row in rows)))
 
 
 def brief(settings: HostedSettings) -> HostedSettings:
@@ -223,37 +198,3 @@ def brief(settings: HostedSettings) -> HostedSettings:
     retry = settings.retry.model_copy(update={"max_attempts": 1})
     seconds = min(settings.timeout_seconds, _SECONDS)
     return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})
-
-
-def _maker(name: str, around: Any, environ: Mapping[str, str]) -> Make:
-
-    def make(stream: bool) -> Provider:
-        return hosted_provider(name, around, stream=stream, environ=environ)
-
-    make(False)  # so that a missing key or SDK is said before anything is asked
-    return make
-
-
-async def _print(
-    session: Session, what: tuple[str, str, Capabilities], tried: AsyncIterator[Row], redact: Redactor
-) -> int:
-    """Rows for people as they come, or all in one document; what a server says may hold the key that it was shown."""
-    name, url, caps = what
-    rows: list[Row] = []
-    async for row in tried:
-        rows.append(replace(row, says=redact(row.says)))
-        answers = rows[0].status == "ok"
-        says = "answers" if answers else "does not answer"
-        if session.format != "json":
-            print_text(*([f"{name} at {url}: {says}"] if len(rows) == 1 else []), _line(rows[-1]))
-            with unread():
-                sys.stdout.flush()
-    told = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
-    document = {**told, "capabilities": caps.to_json(), "checks": [row.to_json() for row in rows]}
-    failed = any(row.status == "failed" for row in rows)
-    return session.report(document, f"  taken to have: {caps.text()}", code=int(failed))
-
-
-def _line(row: Row) -> str:
-    status = style(row.status, _COLOURS[row.status]) + " " * (_STATUS - len(row.status))
-    return f"  {row.name:{_NAME}}  {status}  {row.seconds:5.2f} s  {row.says}"

@@ -1,44 +1,73 @@
-"""`transom runs` and `transom resume`."""
+"""`transom runs` and `transom resume`: what was started, how it stands, how it goes on, and what is removed."""
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from transom.checklist.run import APPROVAL
 from transom.cli.command import RunArgument, can_resume, command, give_again
-from transom.cli.history import RunView, all_views, found_run, next_step
-from transom.cli.output import counted, style, style_status, table
+from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view
+from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group, root
 from transom.cli.waiting import questions_of
-from transom.errors import RunError
+from transom.errors import InputError, RunBusy, RunError
 from transom.llm.egress import EgressPolicy
-from transom.runs import checkpoints, trace_id
-from transom.runs.windows import recording_of
+from transom.runs import Workspace, checkpoints, trace_id, write_file
+from transom.runs.checkpoints import SUCCESSES
+from transom.runs.run import RUNS
+from transom.runs.windows import blobs_of, recording_of
+from transom.runs.workspace import RunLock
+from transom.store import SqliteStore
 from transom.telemetry import Redactor
 
 runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
+_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
 
 
 @command(runs_app, "list", example="transom runs list")
 async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     views = await all_views(session)
-    rows = [(one.row.id, one.row.kind, one.row.name, one.status, _last(one)) for one in views]
-    lines = table(rows, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
-    return session.report({"schema": "transom.runs/1", "runs": [_summary(one) for one in views]}, *lines)
+    rows = [_summary(one) for one in views]
+    shown = [(*[*row.values()][:4], (row["last_at"] or "-")[:19].replace("T", " ")) for row in rows]
+    lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
+    return session.report({"schema": "transom.runs/1", "runs": rows}, *lines)
 
 
 @command(runs_app, "show", example="transom runs show 20261121-0930")
 async def show_run(session: Session, run: RunArgument) -> int:
     """Show a run: stages, who answered, its files, what it waits for."""
     async with found_run(session, run) as (_, found):
-        document = _document(session, found)
-    return session.report(document, *_lines(document, found))
+        calls, open_ = found.replies, [*questions_of(found, whole=True)]
+    usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
+    document = {
+        "schema": "transom.run/1",
+        **_summary(found),
+        "waiting": list(found.state.waiting.values()),
+        "handed": found.state.handed if found.status == "human_required" else None,
+        "inputs": found.row.inputs,
+        "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
+        "trace_id": trace_id(found.row.id),
+        "stages": _stages(found),
+        "checkpoints": [one.to_json() for one in checkpoints(found.records)],
+        "usage": {"calls": len(calls), **usage},
+    }
+    shown = {key: one for key, one in document.items() if key not in ("waiting", "handed", "inputs")}
+    lines = [*sections(shown | {"status": style_status(found.status)})]
+    for one in open_:
+        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
+    return session.report(document, *lines, *([next_step(found)] if found.status in _STOPPED and not open_ else []))
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
@@ -70,11 +99,6 @@ async def resume(session: Session, run: RunArgument) -> int:
     return await give_again(session, entry)
 
 
-def _last(one: RunView) -> str:
-    """When it was last heard of; a run that was killed before its first record was never."""
-    return one.records[-1].at[:19].replace("T", " ") + "Z" if one.records else "-"
-
-
 def _summary(found: RunView) -> dict[str, Any]:
     return {
         "run_id": found.row.id,
@@ -87,65 +111,124 @@ def _summary(found: RunView) -> dict[str, Any]:
     }
 
 
-def _document(session: Session, found: RunView) -> dict[str, Any]:
-    return {
-        "schema": "transom.run/1",
-        **_summary(found),
-        "waiting": list(found.state.waiting.values()),
-        "handed": found.state.handed if found.status == "human_required" else None,
-        "inputs": found.row.inputs,
-        "folder": str(session.workspace.run_folder(found.row.name, found.row.id)),
-        "trace_id": trace_id(found.row.id),
-        "stages": _stages(found),
-        "checkpoints": [one.to_json() for one in checkpoints(found.records)],
-        "usage": {"calls": len(found.replies)} | {name: _tokens(found, name) for name in _TOKENS},
-    }
-
-
-_TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
-
-
-def _tokens(found: RunView, name: str) -> int:
-    return sum(one["reply"]["usage"][name] for one in found.replies)
-
-
 def _stages(found: RunView) -> list[dict[str, Any]]:
-    answered: dict[str, list[str]] = {}
-    for reply in found.replies:
-        answered.setdefault(reply["stage"], []).append(reply["reply"]["by"])
     stopped = found.data_of("failed", "paused")
     errors = {data["stage"]: data.get("error") or data.get("reason") for data in stopped if data.get("stage")}
-    return [
-        {
-            "stage": name,
-            "status": stage.last,
-            "attempts": len(stage.attempts),
-            "calls": len(answered.get(name, [])),
-            "answered_by": sorted(set(answered.get(name, []))),
-            "error": errors.get(name) if stage.last in ("failed", "paused") else None,
-        }
-        for name, stage in found.state.stages.items()
-    ]
+    rows = []
+    for name, stage in found.state.stages.items():
+        by = [reply["reply"]["by"] for reply in found.replies if reply["stage"] == name]
+        row = {"stage": name, "status": stage.last, "attempts": len(stage.attempts), "calls": len(by)}
+        error = errors.get(name) if stage.last in ("failed", "paused") else None
+        rows.append({**row, "answered_by": sorted(set(by)), "error": error})
+    return rows
 
 
-def _lines(document: dict[str, Any], found: RunView) -> list[str]:
-    reason = f": {document['reason']}" if document["reason"] else ""
-    usage = document["usage"]
-    lines = [
-        style(f"{document['run_id']}  {document['kind']}  {document['name']}", "bold"),
-        f"status   {style_status(document['status'])}{reason}",
-        f"folder   {document['folder']}",
-        f"trace    {document['trace_id']}",
-        f"calls    {usage['calls']}, {usage['input_tokens']} tokens in, {usage['output_tokens']} out",
-    ]
-    rows = [
-        (one["stage"], one["status"], f"attempt {one['attempts']}", ", ".join(one["answered_by"]), one["error"] or "")
-        for one in document["stages"]
-    ]
-    points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
-    lines += ["stages", *table(rows, indent="  ")] if rows else []
-    lines += ["checkpoints", *table(points, indent="  ")] if points else []
-    open_ = [*questions_of(found, whole=True)]
-    for one in open_:
-        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
-    return lines if open_ or document["status"] not in _STOPPED else [*lines, next_step(found)]
+# -- clean-up
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """What goes and what stays."""
+
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AGE",
+            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
+        ),
+    ] = None
+    keep_successful: Annotated[
+        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
+    ] = False
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
+
+
+@command(runs_app, "clean", example="transom runs clean --older-than 30d --archive")
+async def clean_runs(session: Session, options: Cleaning) -> int:
+    """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
+    oldest = datetime.now(UTC) - age(options.older_than or "7d")  # said even where there is nothing to clean
+    async with history(session) as store:
+        runs = [view(session, store, row) for row in all_runs(store)] if store else []
+        rows = [await _clean(session, store, one, options, oldest) for one in runs if store]
+    gone = [row for row in rows if row["kept"] is None]
+    shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
+    freed, removed = sum(row["bytes"] for row in gone), "would be" if options.dry_run else "were"
+    document = {"schema": "transom.cleaned/1", "dry_run": options.dry_run, "runs": rows}
+    return session.report(document, *table(shown), f"{counted(len(gone), 'run')}, {freed} bytes {removed} removed")
+
+
+async def _clean(
+    session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
+) -> dict[str, Any]:
+    """Remove a run: its files, trace, journal, and the windows that no other run has.
+
+    Returns what went, its size, its archive; or why it stays.
+    """
+    workspace = session.workspace
+    folder = workspace.run_folder(one.row.name, one.row.id)
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
+    row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
+    if row["kept"] is None and not options.dry_run:
+        try:
+            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
+        except RunBusy as error:
+            return row | {"kept": error.what}
+        try:
+            row["archive"] = await _remove(workspace, store, one, folder, archive=options.archive)
+        finally:
+            lock.release()
+    return row
+
+
+def _why_it_stays(one: RunView, folder: Path, options: Cleaning, oldest: datetime) -> str | None:
+    if one.status == "running":
+        return "it is running"
+    begun = datetime.strptime(one.row.id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    if (datetime.fromisoformat(one.records[-1].at) if one.records else begun) > oldest:
+        return "it is younger"
+    if options.keep_successful and one.status in SUCCESSES:
+        return "it came to its end"
+    if options.older_than is None and one.status == "paused":
+        return "it waits for a person; name an age with --older-than"
+    return "somebody approved its checker" if next(folder.rglob(APPROVAL), None) else None
+
+
+async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder: Path, *, archive: bool) -> str | None:
+    """The run's document goes last: cut off anywhere, the next clean-up finds it again. Returns the archive's path."""
+    trace = workspace.traces / f"{trace_id(one.row.id)}.jsonl"
+    target = workspace.root / "archive" / one.row.id
+    if archive:
+        _pack(store, one, folder, trace)
+        shutil.make_archive(str(target), "gztar", folder.parent, folder.name)
+    try:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        trace.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be removed: {error.strerror}", where=str(error.filename or folder)) from error
+    ids: dict[str, str] = {key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()}
+    others = [run for run in ids.values() if run != one.row.id]
+    shared = {blob for run in others for blob in _blobs(store.read(f"run/{run}"))}
+    await store.forget(f"run/{one.row.id}", sorted(set(_blobs(one.records)) - shared))
+    for key in [key for key, run in ids.items() if run == one.row.id]:
+        await store.delete(RUNS, key)
+    return f"{target}.tar.gz" if archive else None
+
+
+def _blobs(records: list[Any]) -> Iterator[str]:
+    for record in records:
+        yield from blobs_of(record.kind, record.data)
+
+
+def _pack(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> None:
+    """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows that its calls saw."""
+    lines = [{"seq": r.seq, "kind": r.kind, "at": r.at, "data": r.data} for r in one.records]
+    write_file(folder / "journal.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    for blob in set(_blobs(one.records)):
+        write_file(folder / "blobs" / blob, store.get_blob(blob))
+    if trace.exists():
+        shutil.copy(trace, folder / "trace.jsonl")

@@ -14,19 +14,17 @@ from transom.errors import InputError
 COMMON = ("--format", "--model", "--base-url", "--max-cost", "--workspace", "--quiet", "-q", "--verbose", "-v")
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
-_CHECK = "checking batch linting verdicts teaching knowledge"
-
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "checking batch linting verdicts teaching knowledge",
+        "checking batch linting verdicts teaching",
         "From a one-line description to a verdict on real files.",
     ),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "story": ("story", "An epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Optimisation studies that learn from failed solves."),
     "eval": ("eval", "Scenario suites: how well a product answers."),
-    "runs": ("runs cleaning", "Runs: what was started, how far it came, what it waits for."),
+    "runs": ("runs", "Runs: what was started, how far it came, what it waits for."),
     "waiting": ("waiting", "List what waits for a person in all runs, and how to answer."),
     "answer": ("waiting", "Answer what waits for a person."),
     "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
@@ -37,7 +35,7 @@ TREE = {
     "session": ("learn", "The session of a workspace: what is done and relied on."),
     "learning": ("learn", "What was learned."),
     "cache": ("learn", "What vendors' caches did."),
-    "serve": ("serve", "Serve the playbook over HTTP until Ctrl-C."),
+    "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
     "doctor": ("doctor", "Say what is installed, and what works on this machine."),
 }
 """The commands and groups of `transom`: each with its modules and its line in the help."""

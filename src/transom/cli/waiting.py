@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import command
+from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
 from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
@@ -19,11 +19,12 @@ from transom.cli.tree import root
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
-from transom.runs import Run, write_file
-from transom.runs.questions import APPROVAL, Choice, cut, in_full, short
+from transom.runs import write_file
+from transom.runs.questions import APPROVAL, Choice, cut, in_full, options_of, which
+from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
-CHOICES = ("keep", "redo", "approve", "refuse")
+_WORDS = ("keep", "redo", "approve", "refuse")
 _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
@@ -55,11 +56,8 @@ class OpenQuestion:
 
     @property
     def command(self) -> str:
-        """The command that answers it; pasted with several words to choose from, it answers nothing."""
-        which = f" --question {self.question}" if self.question else ""
-        listed = "--choose N" if self.long else ", or ".join(map(shlex.quote, self.options))
-        words = listed or '"YOUR WORDS"'
-        return f"transom answer {self.runs[0]}{which} {words}"
+        """The command that answers it."""
+        return answer_command(self.runs[0], self.question, self.options)
 
     def ask(self) -> str:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
@@ -94,12 +92,17 @@ async def waiting(
 
     Each question stands once: since when it waits, one sentence, and the command that answers it.
     """
-    found = await open_questions(session)
-    lines = [line for one in found for line in _lines(one)] or ["nothing waits for a person"]
+    found, lines = await open_questions(session), []
+    for one in found:
+        more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
+        lines += [style(one.asks, "bold") + more, f"  since {one.since[:16].replace('T', ' ')} UTC"]
+        lines += [*(one.numbered if one.long else []), f"  {one.command}"]
+    rows = [one.to_json() for one in found]
     if out and found:
-        _write_sheet(out, found)
+        sheet = [{**row, "answer": None, "by": None, "reason": None} for row in rows]
+        write_file(out, (_HEAD.format(name=out) + dump_yaml(sheet)).encode())
         lines.append(f"{counted(len(found), 'question')} written to {out}; give it back: transom answer --file {out}")
-    return session.report({"schema": "transom.waiting/1", "questions": [one.to_json() for one in found]}, *lines)
+    return session.report({"schema": "transom.waiting/1", "questions": rows}, *lines or ["nothing waits for a person"])
 
 
 @dataclass(frozen=True)
@@ -126,18 +129,7 @@ class Answer:
         tuple[Path, ...],
         typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
     ] = ()
-    reset_iterations: Annotated[
-        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-    ] = False
-
-    @property
-    def text(self) -> str | None:
-        return self.words if self.choose is None else str(self.choose)
-
-    @property
-    def help(self) -> str:
-        """Words for a build that gave up."""
-        return "" if self.text in CHOICES else self.text or ""
+    reset_iterations: MoreRepairs = False
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
@@ -185,53 +177,52 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
+    text = given.words if given.choose is None else str(given.choose)
+    words = "" if text in _WORDS else text or ""
     async with found_run(session, name) as (store, found):
         row, step = found.row, next_step(found)
-        helps = bool(found.state.handed and (given.help or given.edit or given.reset_iterations))
+        helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):
             raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
+        if not helps and text is None:
+            raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
+        told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": text, "stage": None}
         nobody = Chain((RulesProvider({}, {}, {}),))
         async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
             if helps:
-                told, line = {"stage": None}, f"taken: {await _give_help(run, given)}; {step}"
-            elif given.text is None:
-                raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
+                taken = [take_edit(run, file).name for file in given.edit] + ["your words"] * bool(words)
+                if words or given.reset_iterations:
+                    await give_help(run, words, reset=given.reset_iterations)
+                line = f"taken: {', '.join(taken + ['more repairs'] * given.reset_iterations)}"
             else:
-                choice = await run.decide(given.text, given.question, given.reason, by=given.by)
-                told, line = _taken(given.text, choice, [*run.state.waiting.values()], step)
-    document = {"schema": "transom.answer/1", "run_id": row.id, "answer": given.text}
-    return session.report(document | told, line)
+                choice = await run.decide(text or "", given.question, given.reason, by=given.by)
+                told["stage"], line = choice["stage"], _taken(text or "", choice)
+                if "file" not in choice:
+                    told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+                if left := [*run.state.waiting.values()]:
+                    names = [in_full(one) + ("" if "file" in one else f" (--question {which(one)})") for one in left]
+                    step = f"waiting for an answer, too: {', '.join(names)}"
+    return session.report(told, f"{line}; {step}")
 
 
-def _taken(text: str, choice: Choice, left: list[Choice], step: str) -> tuple[dict[str, Any], str]:
-    """What was answered, whole, so that nobody takes it for something else; and what is to be done next."""
-    told: dict[str, Any] = {"stage": choice["stage"]}
-    if "file" not in choice:
-        told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
+def _taken(text: str, choice: Choice) -> str:
+    """What was answered, whole, so that nobody takes it for something else."""
     options: list[str] = choice.get("options") or []
     word = options[int(text) - 1] if options and text not in options and text.isdecimal() else text
-    if left:
-        names = [in_full(one) if "file" in one else f"{in_full(one)} (--question {short(one)})" for one in left]
-        step = f"waiting for an answer, too: {', '.join(names)}"
-    line = f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
-    return told, f"{line}; {step}"
-
-
-async def _give_help(run: Run, given: Answer) -> str:
-    """Hand words and files to a build that gave up; returns what was taken."""
-    taken = [take_edit(run, file).name for file in given.edit]
-    if given.help or given.reset_iterations:
-        await give_help(run, given.help, reset=given.reset_iterations)
-    return ", ".join([*taken, *(["your words"] * bool(given.help)), *(["more repairs"] * given.reset_iterations)])
+    return f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
 
 
 async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
-    groups: dict[tuple[str, ...], list[OpenQuestion]] = {}
-    for one in (question for found in await all_views(session) for question in questions_of(found)):
-        groups.setdefault((one.question or one.runs[0], one.asks, *one.options), []).append(one)
+
+    def same(one: OpenQuestion) -> tuple[str, ...]:
+        return one.question or one.runs[0], one.asks, *one.options
+
+    found = [one for view in await all_views(session) for one in questions_of(view)]
+    groups = [[*group] for _, group in groupby(sorted(found, key=same), same)]
     merged = [
-        replace(group[0], runs=tuple(one.runs[0] for one in group), since=group[-1].since) for group in groups.values()
+        replace(group[0], runs=tuple(one.runs[0] for one in group), since=min(one.since for one in group))
+        for group in groups
     ]
     return sorted(merged, key=lambda one: one.since)
 
@@ -248,55 +239,35 @@ def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestio
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"
         yield OpenQuestion(run, "", last, asks, ())
         return
+    pauses: list[tuple[str, Any]] = [(one.at, one.data) for one in found.records if one.kind == "paused"]
     for choice in found.state.waiting.values():
-        question = choice["stage"] if "file" in choice else short(choice)
-        options: tuple[str, ...] = ("keep", "redo")
+        print_ = choice["fingerprint"]
+        since = next((at for at, data in pauses if (data.get("choice") or {}).get("fingerprint") == print_), last)
         if "prompt" in choice:
-            asks, options = str(choice["prompt"]), tuple(choice["options"])
+            asks = str(choice["prompt"])
         elif "file" in choice:
             asks = f"{choice['file']} and what it is made from have both changed: which counts?"
         else:
-            approval, call = choice["kind"] == APPROVAL, in_full(choice) if whole else cut(choice)
-            options = ("approve", "refuse") if approval else options
-            asks = "May this tool call be carried out?" if approval else "This call was begun; was it carried out?"
+            asks = "This call was begun; was it carried out?"
+            asks = "May this tool call be carried out?" if choice["kind"] == APPROVAL else asks
             place = f" (in {choice['stage']}/{choice['key']['conversation']})" if whole else ""
-            asks = f"{asks} {call}{place}"
-        yield OpenQuestion(run, question, _since(found, choice, last), asks, options)
-
-
-def _lines(one: OpenQuestion) -> list[str]:
-    more = f"  (in {counted(len(one.runs), 'run')})" if len(one.runs) > 1 else ""
-    since = f"  since {one.since[:16].replace('T', ' ')} UTC"
-    return [style(one.asks, "bold") + more, since, *(one.numbered if one.long else []), f"  {one.command}"]
-
-
-def _since(found: RunView, choice: dict[str, Any], last: str) -> str:
-    """When the run paused for it first."""
-    for record in found.records:
-        data: Any = record.data
-        if record.kind == "paused" and (data.get("choice") or {}).get("fingerprint") == choice["fingerprint"]:
-            return record.at
-    return last
-
-
-def _write_sheet(path: Path, questions: list[OpenQuestion]) -> None:
-    rows = [{**one.to_json(), "answer": None, "by": None, "reason": None} for one in questions]
-    write_file(path, (_HEAD.format(name=path) + dump_yaml(rows)).encode())
+            asks = f"{asks} {in_full(choice) if whole else cut(choice)}{place}"
+        yield OpenQuestion(run, which(choice), since, asks, options_of(choice))
 
 
 def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     """The answered entries of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
-    if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("runs"), list) for r in rows):
+    try:
+        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"]]
+        answers = [
+            (str(run), Answer(words, question, by=one["by"] or "", reason=one["reason"] or ""))
+            for one, words, question in given
+            for run in one["runs"]
+        ]
+    except (TypeError, KeyError) as error:
         hint = "write one with: transom waiting -o FILE"
-        raise InputError("is no sheet of questions", where=str(path), hint=hint)
-    answers = []
-    for row in rows:
-        told = {name: str(value) for name, value in row.items() if value is not None}
-        given = Answer(
-            told.get("answer"), told.get("question") or None, by=told.get("by", ""), reason=told.get("reason", "")
-        )
-        answers += [(str(run), given) for run in row["runs"] if (given.words or "").strip()]
+        raise InputError("is no sheet of questions", where=str(path), hint=hint) from error
     if not answers:
         raise InputError("no entry has an answer", where=str(path), hint="write behind `answer:`, then try again")
     return answers

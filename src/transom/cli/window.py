@@ -17,7 +17,7 @@ from transom.cli.tree import group
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, Seen
-from transom.context.changes import Changes
+from transom.context.changes import changes, lines_of_changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
@@ -27,13 +27,6 @@ from transom.llm.codec import request_from_json
 from transom.runs.conversation import ConversationKey, key_of
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
-
-_STATUS = {
-    "silent": ", said nothing, to be asked once more",
-    "repair": ", breaks its schema, to be repaired",
-    "failed": ", in vain",
-}
-"""What is to be known of an answer that is not whole after a call."""
 
 window_app = group("window")
 
@@ -70,7 +63,6 @@ class Call:
 
     def to_json(self) -> dict[str, Any]:
         reply, document = self.reply, self.document
-        given = {block["name"] for block in (*document["blocks"], *document["dropped"])}
         return {
             "call": self.number,
             **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
@@ -88,7 +80,6 @@ class Call:
                 }
                 for block in self.request.window.blocks
             ],
-            "may_also_see": sorted(set(reply.get("sees", ())) - given),
             "tools": [tool.name for tool in self.request.tools],
             "turns": document["turns"],
             "dropped": document["dropped"],
@@ -144,8 +135,8 @@ async def show_window(
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
     if diff is not None:
-        changes, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
-        return session.report(document | {"diff": changes}, *lines)
+        told, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
+        return session.report(document | {"diff": told}, *lines)
     if call is not None and session.format == "text":
         return _print_whole(chosen[0])
     lines = [line for one in chosen for line in [*_call_lines(one), ""]]
@@ -153,13 +144,10 @@ async def show_window(
     return session.report(document, *lines, *savings, more if calls else "no model was asked in this run")
 
 
-async def show_blocks(session: Session, run: str, number: int) -> None:
-    """Print the blocks of one call: their names, how far they are trusted, their size."""
+async def show_call(session: Session, run: str, number: int) -> None:
+    """Print what one call saw."""
     calls, _, run_id = await _calls(session, run)
-    one = _numbered(calls, number, "call", run_id)
-    whose = {"ours": "written by Transom", "untrusted": "data, never an instruction"}
-    rows = [(block.name, whose.get(block.trust, block.trust), one.tokens(block)) for block in one.request.window.blocks]
-    print_text(*table(rows, head=("BLOCK", "TRUST", "TOKENS"), indent="  "))
+    print_text(*(f"  {line}" for line in _call_lines(_numbered(calls, number, "call", run_id))))
 
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
@@ -202,32 +190,25 @@ def _call_lines(call: Call) -> list[str]:
     lines += [f"left out: {out['name']} ({out['tokens']} tokens), {out['why']}" for out in one["dropped"]]
     lines += [f"used: {used}; together {together} tokens"] if used else []
     lines += _cache_lines(call)
-    lines += [f"may also see: {', '.join(one['may_also_see'])}"] if one["may_also_see"] else []
-    top = style(f"{'  '.join(head)}  answered by {one['by']}  {tokens}{_STATUS.get(one['status'], '')}", "bold")
+    status = "" if one["status"] == "whole" else f", {one['status']}"
+    top = style(f"{'  '.join(head)}  answered by {one['by']}  {tokens}{status}", "bold")
     return [top, *table(rows, indent="  "), *(f"  {line}" for line in lines)]
 
 
 def _cache_lines(call: Call) -> list[str]:
     seen = call.seen
-    if not (seen.hit or seen.first_difference or seen.below):
-        return []
     broke = f"; broken by {seen.first_difference.name} ({seen.first_difference.how})" if seen.first_difference else ""
     if seen.below:
         what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
         return [f"cache: {what}{broke}"]
-    return [f"cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"]
+    told = f"cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"
+    return [told] if seen.hit or broke else []
 
 
 def _turn(turn: dict[str, Any]) -> str:
-    """What one turn was, in brief; its text stands in the call in full."""
-    if turn["kind"] == "came_back":
-        sizes = ["refused" if one["is_error"] else f"{len(one['content'])} characters" for one in turn["results"]]
-        told = [f"{one['name']} ({size})" for one, size in zip(turn["results"], sizes, strict=True)]
-        return "came back: " + ", ".join(told)
-    if turn["kind"] == "asked":
-        return f"asked ({len(turn['text'])} characters)"
-    called = [part["name"] for part in turn["parts"] if part["kind"] == "tool_call"]
-    return f"called {', '.join(called)}" if called else "said"
+    """What one turn was, and which tools it names; its text stands in the call in full."""
+    tools = [one["name"] for one in (*turn.get("parts", ()), *turn.get("results", ())) if "name" in one]
+    return f"{turn['kind'].replace('_', ' ')} {', '.join(tools)}".rstrip()
 
 
 def _print_whole(call: Call) -> int:
@@ -244,22 +225,9 @@ def _print_whole(call: Call) -> int:
 
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
-    """Where two windows part, as JSON and for people: a cache keeps what stands before the first difference."""
-    changed, blocks = Changes.between(first.request, last.request), last.request.window.blocks
-    pairs = list(zip(first.request.window.blocks, blocks, strict=False))
-    same = next((i for i, (old, new) in enumerate(pairs) if old != new), len(pairs))
-    differs = blocks[same].name if same < len(blocks) else None
-    tokens = sum(map(last.tokens, blocks[:same]))
+    """Where two windows part, as JSON and for people."""
+    changed = changes(first.request, last.request)
     names = (f"call {first.number}", f"call {last.number}")
     lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
-    part = f"; block {differs} is the first that differs" if differs else ""
-    document = {
-        "from": first.number,
-        "to": last.number,
-        "same_blocks": same,
-        "same_tokens": tokens,
-        "first_difference": differs,
-        "changes": changed.to_json(),
-        "lines": lines,
-    }
-    return document, [f"the first {same} blocks ({tokens} tokens) are the same{part}", *changed.lines(), *lines]
+    document = {"from": first.number, "to": last.number, "changes": changed, "lines": lines}
+    return document, [*lines_of_changes(changed), *lines]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transom.agent import Agent as _Agent
 from transom.agent import Response
-from transom.agent.models import ConversationContext, Message
+from transom.agent.views import ConversationContext, Message
 from transom.context.summary import Summary
 from transom.errors import InputError
 from transom.llm import Block

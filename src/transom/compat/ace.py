@@ -15,11 +15,12 @@ from transom.learning import (
     InsightCategory,
     IsolatedState,
     OptimizationOutcome,
+    Playbook,
     StablePrefixBuilder,
     TaskType,
+    exchange,
 )
 from transom.learning import Insight as PlaybookItem
-from transom.learning import Playbook as AtomizerPlaybook
 from transom.learning import Reflector as AtomizerReflector
 from transom.learning import SessionState as AtomizerSessionState
 
@@ -48,6 +49,21 @@ PLAYBOOK = Path("knowledge_base/playbook.json")
 """Path of a program's playbook, relative to its working folder; the database is beside it."""
 
 
+class AtomizerPlaybook(Playbook):
+    """A playbook that reads and writes its JSON file itself."""
+
+    @classmethod
+    def load(cls, path: Path) -> AtomizerPlaybook:
+        """Return a playbook in memory with the insights of a file."""
+        playbook = cls()
+        exchange.import_json(playbook, path)
+        return playbook
+
+    def save(self, path: Path) -> None:
+        """Write the insights that are seen from here to a file."""
+        exchange.save_playbook(self, path)
+
+
 def get_playbook() -> AtomizerPlaybook:
     """Return this program's playbook."""
     return _playbook(PLAYBOOK.absolute())
@@ -66,4 +82,7 @@ def get_session() -> AtomizerSessionState:
 
 @cache
 def _playbook(path: Path) -> AtomizerPlaybook:
-    return AtomizerPlaybook.beside(path)
+    playbook = AtomizerPlaybook(path.with_suffix(".db"))
+    if path.exists():
+        exchange.import_json(playbook, path)
+    return playbook

@@ -120,12 +120,9 @@ def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
 
 
 def _step(value: Json, key: str, pointer: str) -> Json:
-    if isinstance(value, dict):
-        if key in value:
-            return value[key]
-        raise ToolRefused(f"{pointer} leads nowhere: there is no {key!r}", hint=f"there are {', '.join(value)[:200]}")
-    if isinstance(value, list):
-        if key.isdigit() and int(key) < len(value):
-            return value[int(key)]
-        raise ToolRefused(f"{pointer} leads nowhere: there is no item {key!r}", hint=f"there are 0 to {len(value) - 1}")
-    raise ToolRefused(f"{pointer} leads nowhere: what is before {key!r} holds nothing", hint="ask for that")
+    if isinstance(value, dict) and key in value:
+        return value[key]
+    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+        return value[int(key)]
+    _, _, holds = next(json_entries(value)).partition(": ")
+    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {holds[:240]}")

@@ -31,7 +31,6 @@
     │   ├── RunBusy             another process has locked the run
     │   ├── Unanswered          a message failed in an earlier process, and another one followed
     │   └── Paused              a run waits for a person or a model
-    │       └── ApprovalNeeded  ... for a person's approval of a tool call
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  this machine supports no level of isolation
         ├── RegexFailed         a regular expression does not terminate
@@ -67,7 +66,6 @@ from transom.errors.providers import (
     with_causes,
 )
 from transom.errors.running import (
-    ApprovalNeeded,
     AtomFailed,
     CapReached,
     OutOfTurns,
@@ -91,7 +89,6 @@ from transom.errors.tools import (
 )
 
 __all__ = [
-    "ApprovalNeeded",
     "AtomFailed",
     "AuthenticationFailed",
     "CapReached",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from transom.errors.base import TransomError
 
@@ -66,26 +67,16 @@ class Paused(RunError):
     Attributes:
         run_id: the run's id for `transom resume`.
         reason: the reason, one clause.
+        question: the question to a person as JSON (see `transom.runs.questions`), or None.
     """
 
     exit_code = 3
 
-    def __init__(self, reason: str, *, run_id: str, hint: str | None = None) -> None:
+    def __init__(
+        self, reason: str, *, run_id: str, hint: str | None = None, question: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(f"run {run_id} is paused: {reason}", hint=hint or f"go on with: transom resume {run_id}")
-        self.reason = reason
-        self.run_id = run_id
-
-
-class ApprovalNeeded(Paused):
-    """A tool call waits for a person's approval.
-
-    Attributes:
-        request: the call to approve, a `transom.runs.ApprovalRequest`.
-    """
-
-    def __init__(self, request: object, reason: str, *, run_id: str, hint: str) -> None:
-        super().__init__(reason, run_id=run_id, hint=hint)
-        self.request = request
+        self.reason, self.run_id, self.question = reason, run_id, question
 
 
 class SandboxError(TransomError):

@@ -1,19 +1,20 @@
 """Self-contained HTML reports: the verdict first, evidence with its lines, no scripts and no external links.
 
-A product gives the contents (`Page`); `templates/page.html` gives the layout. All texts are escaped.
+The contents are a `Page`; the layout is `templates/page.html`. All texts are escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from transom.errors import InputError
+from transom.formats.report_page import Entry, Page
 from transom.formats.text_files import ReadAgain, TextFile
 
-Tone = Literal["good", "bad", "warn", "plain"]
+SHOWN = 500
+"""Entries of one section on a page, at most."""
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _WIDEST = 400  # characters of a line of evidence, at most
@@ -28,68 +29,12 @@ class Line:
     marked: bool = False
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One judged thing.
+def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
+    """Return the page as one HTML document in UTF-8.
 
-    Attributes:
-        title: its name.
-        tone: its colour.
-        place: `file:line`.
-        note: the reason of the judgement.
-        facts: names and values.
-        lines: the evidence in its context.
+    Args:
+        folders: folders to search for the files of entries; evidence is shown in its context if the file still has it.
     """
-
-    title: str
-    tone: Tone = "plain"
-    place: str = ""
-    note: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    lines: tuple[Line, ...] = ()
-
-
-@dataclass(frozen=True)
-class Table:
-    """A head and rows."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Section:
-    """A heading with text, entries and a table, all optional. A closed section opens at a click."""
-
-    title: str
-    text: str = ""
-    entries: tuple[Entry, ...] = ()
-    table: Table | None = None
-    closed: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """One verdict and its grounds."""
-
-    title: str
-    verdict: str
-    tone: Tone
-    lead: str = ""
-    sections: tuple[Section, ...] = ()
-
-
-@dataclass(frozen=True)
-class Page:
-    """A report; several parts get a table of links to them."""
-
-    title: str
-    parts: tuple[Part, ...]
-    footer: str = ""
-
-
-def html_report(page: Page) -> bytes:
-    """Return the page as one HTML document in UTF-8."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
 
     # Everything is escaped, whatever the template's name: all texts on a page are untrusted.
@@ -101,7 +46,35 @@ def html_report(page: Page) -> bytes:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("page.html").render(page=page).encode("utf-8", "backslashreplace")
+    context = _context(page, folders)
+    template = environment.get_template("page.html")
+    text = template.render(page=page, shown=SHOWN, lines_of=lambda entry: _evidence(entry, context))
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[Line, ...]]:
+    """Return (file, line) -> the line with its neighbours; each file is read once."""
+    wanted: dict[str, set[int]] = {}
+    for section in (section for part in page.parts for section in part.sections):
+        for one in section.entries[:SHOWN]:
+            if one.file and one.line and one.content:
+                wanted.setdefault(one.file, set()).add(one.line)
+    found: dict[tuple[str, int], tuple[Line, ...]] = {}
+    for name, numbers in wanted.items():
+        path = next((folder / name for folder in folders if (folder / name).is_file()), None)
+        if path:
+            found |= {(name, number): lines for number, lines in context_lines(path, numbers).items()}
+    return found
+
+
+def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]) -> tuple[Line, ...]:
+    """Return the lines of an entry: from the file, or, if it is gone or has changed, the text as it was read."""
+    first = entry.content.strip().partition("\n")[0]
+    if not first or not entry.line:
+        return ()
+    lines = context.get((entry.file or "", entry.line), ())
+    there = any(line.marked and first in line.text for line in lines)
+    return lines if there else (Line(entry.line, entry.content, marked=True),)
 
 
 def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict[int, tuple[Line, ...]]:

@@ -6,20 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from transom.canonical import Json, pretty_json
+from transom.canonical import Json, pretty_json, write_atomic
 from transom.errors import InputError
 from transom.formats.yaml_files import read_bytes
 from transom.learning.insight import Insight, InsightCategory, Source
 from transom.learning.likeness import fingerprint
+from transom.learning.playbook import Playbook
 from transom.llm.turns import Egress
 from transom.store.tables import Connection
-
-if TYPE_CHECKING:
-    from transom.learning.playbook import Playbook
 
 VERSION = 1
 _MOST_BYTES = 1 << 30  # the largest file that is read
@@ -95,6 +93,27 @@ class Imported:
     known: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
+
+
+def load_playbook(path: Path, *, kept: bool = False) -> Playbook:
+    """Return a playbook with the insights of a JSON file.
+
+    Args:
+        path: the file.
+        kept: the playbook lives in a database beside the file, which may be missing; else in memory.
+
+    Raises:
+        InputError: the file cannot be read as a playbook.
+    """
+    playbook = Playbook(path.with_suffix(".db") if kept else None)
+    if path.exists() or not kept:
+        import_json(playbook, path)
+    return playbook
+
+
+def save_playbook(playbook: Playbook, path: Path) -> None:
+    """Write the insights that are seen from here to a JSON file, the same bytes for the same insights."""
+    write_atomic(path, export_json(playbook).encode())
 
 
 def export_json(playbook: Playbook) -> str:

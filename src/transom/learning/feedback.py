@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from transom.learning.exchange import load_playbook, save_playbook
 from transom.learning.insight import Source
 from transom.learning.playbook import Playbook
 from transom.learning.reflector import OptimizationOutcome, Reflector
@@ -25,7 +26,7 @@ class FeedbackLoop:
 
     def __init__(self, playbook: Playbook | Path, *, run: str | None = None) -> None:
         self._file = None if isinstance(playbook, Playbook) else Path(playbook)
-        self.playbook = playbook if isinstance(playbook, Playbook) else Playbook.beside(Path(playbook))
+        self.playbook = playbook if isinstance(playbook, Playbook) else load_playbook(Path(playbook), kept=True)
         self.reflector = Reflector(self.playbook)
         self._run = run or f"study-{secrets.token_hex(8)}"
         self._trials: list[tuple[bool, float | None]] = []
@@ -90,7 +91,7 @@ class FeedbackLoop:
         added = self.reflector.commit_insights(_SURE_ENOUGH)
         pruned = self.playbook.prune_harmful()
         if self._file:
-            self.playbook.save(self._file)
+            save_playbook(self.playbook, self._file)
         return {
             "insights_added": added,
             "items_pruned": pruned,

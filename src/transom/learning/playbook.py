@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from transom.canonical import Json, write_atomic
+from transom.canonical import Json
 from transom.errors import InputError
-from transom.learning.exchange import export_json, import_json
 from transom.learning.insight import Insight, InsightCategory, Source, bound, supports
 from transom.learning.ledger import INDEX, Ledger, PlaybookEvent
 from transom.learning.retrieval import Ranked, View, Wish, choose, counts_of, fit, same, text_of
@@ -58,25 +57,6 @@ class Playbook:
         self.ledger = Ledger(path)
         self.clock = clock
         self.index = Index(self.ledger.tables, INDEX, embedder)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Load a JSON file into a playbook in memory. InputError: the file is not a playbook."""
-        playbook = cls()
-        import_json(playbook, path)
-        return playbook
-
-    @classmethod
-    def beside(cls, path: Path) -> Self:
-        """Open a playbook in a database beside a JSON file, and import that file if it exists; `save` writes it."""
-        playbook = cls(path.with_suffix(".db"))
-        if path.exists():
-            import_json(playbook, path)
-        return playbook
-
-    def save(self, path: Path) -> None:
-        """Write the visible insights to a JSON file; equal insights give equal bytes."""
-        write_atomic(path, export_json(self).encode())
 
     def close(self) -> None:
         """Close the database; closing twice is allowed."""

@@ -12,15 +12,6 @@ Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
-_LABELS = {
-    "tools": "tools",
-    "parallel_tools": "parallel tools",
-    "streaming": "streaming",
-    "structured_output": "structured output",
-    "structured_with_tools": "structured output with tools",
-    "vision": "vision",
-    "sampling": "temperature",
-}
 
 
 @dataclass(frozen=True)
@@ -36,11 +27,11 @@ class Capabilities:
         structured_output: its server holds an answer to a JSON Schema; answers are checked in any case.
         structured_with_tools: it does so beside tools, too. Otherwise a request with tools carries its schema in the
             prompt: the server would hold every reply to it, or refuse the request.
-        vision: it reads pictures. `doctor` says so; no block holds one.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
         cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
         tells_cost: its server reports the cost of each reply.
+        bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
     """
 
     context_tokens: int = UNBOUNDED
@@ -50,11 +41,11 @@ class Capabilities:
     streaming: bool = False
     structured_output: bool = False
     structured_with_tools: bool = True
-    vision: bool = False
     sampling: bool = False
     caching: Caching = "none"
     cache_minimum: int = 0
     tells_cost: bool = False
+    bytes_per_token: float = 3.0
 
     def to_json(self) -> dict[str, Json]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
@@ -62,8 +53,9 @@ class Capabilities:
     def text(self) -> str:
         """One line, for people."""
         window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
-        has = [what for name, what in _LABELS.items() if getattr(self, name)]
-        lacks = [f"no {what}" for name, what in _LABELS.items() if not getattr(self, name)]
+        flags = [(one.name.replace("_", " "), getattr(self, one.name)) for one in fields(self) if one.type == "bool"]
+        has = [what for what, there in flags if there]
+        lacks = [f"no {what}" for what, there in flags if not there]
         least = f", from {self.cache_minimum} tokens" if self.cache_minimum else ""
         return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}{least}"
 

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.llm.reply import Reply
+from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
 from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 _T = TypeVar("_T")
-
-
-@cache
-def _adapter() -> TypeAdapter[Reply]:
-    from pydantic import TypeAdapter  # noqa: PLC0415  (only when a journal is read)
-
-    return TypeAdapter(Reply)
 
 
 def reply_from_json(data: Json) -> Reply:
@@ -30,10 +19,17 @@ def reply_from_json(data: Json) -> Reply:
     Raises:
         ValueError: the data is not a reply.
     """
-    if not isinstance(data, dict) or not isinstance(data.get("parts"), list):
-        raise ValueError("not a reply: no list of parts")
-    parts = tuple(_part(part) for part in data["parts"])  # type: ignore[union-attr]  # seen above to be a list
-    return _adapter().validate_python({**data, "parts": parts})
+    match data:
+        case {"parts": [*parts], "usage": usage, **more}:
+            sources: Any = more.get("answered_from", [])
+            made: dict[Any, Any] = {
+                **more,
+                "parts": tuple(_part(part) for part in parts),
+                "usage": _made(Usage, usage),
+                "answered_from": tuple(_made(AnsweredFrom, one) for one in sources),
+            }
+            return _made(Reply, made)
+    raise ValueError("not a reply")
 
 
 def result_from_json(data: Json) -> ToolResult:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from transom.canonical import Json
 from transom.errors import RequestRefused
@@ -76,41 +76,32 @@ class _Ledger:
     over a whole period instead, so no period of that length, wherever it begins, holds more than the limit.
     """
 
-    spent: dict[int, tuple[int, int]] = field(default_factory=dict)
+    spent: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     until: float = 0.0
 
-    def wait(self, limits: Limits, tokens: int, now: int) -> int:
-        """Slots until there is room for one more request of that many tokens; 0: at once."""
-        requests, used = 1, tokens
-        for slot in sorted(self.spent, reverse=True):  # the youngest first: it is the last to be forgotten
-            age = now - slot
-            requests, used = requests + self.spent[slot][0], used + self.spent[slot][1]
-            if not (_fits(requests, limits.requests) and _fits(used, limits.tokens)):
-                return max(0, _SLOTS + 1 - age)
-        return 0
+    @classmethod
+    def read(cls, data: Any, now: float, slot: int) -> Self:
+        """The stored ledger, as far as it counts now; what is far ahead was written before the clock was set back."""
+        if data is None:
+            return cls()
+        spent = {number: (requests, used) for number, requests, used in data["spent"] if abs(slot - number) <= _SLOTS}
+        return cls(spent, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
+
+    def has_room(self, limits: Limits, tokens: int) -> bool:
+        """Whether there is room for one more request of that many tokens."""
+        requests = 1 + sum(requests for requests, _ in self.spent.values())
+        used = tokens + sum(used for _, used in self.spent.values())
+        return (limits.requests is None or requests <= limits.requests) and (
+            limits.tokens is None or used <= limits.tokens
+        )
 
     def add(self, slot: int, requests: int, tokens: int) -> _Ledger:
         """With that much more in a slot."""
         before = self.spent.get(slot, (0, 0))
-        after = (max(0, before[0] + requests), max(0, before[1] + tokens))
-        return _Ledger({**self.spent, slot: after}, self.until)
+        return _Ledger({**self.spent, slot: (max(0, before[0] + requests), max(0, before[1] + tokens))}, self.until)
 
     def to_json(self) -> Json:
-        spent: list[Json] = [[slot, *cost] for slot, cost in sorted(self.spent.items())]
-        return {"spent": spent, "until": self.until}
-
-
-def _ledger(data: Any, now: float, slot: int, grace: int) -> _Ledger:
-    """The stored ledger, as far as it counts now. Entries in the future were written before the clock was set back."""
-    if data is None:
-        return _Ledger()
-    spent = {number: (requests, tokens) for number, requests, tokens in data["spent"]}
-    counting = {number: cost for number, cost in spent.items() if -1 - grace <= slot - number <= _SLOTS}
-    return _Ledger(counting, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
-
-
-def _fits(count: int, limit: int | None) -> bool:
-    return limit is None or count <= limit
+        return {"spent": [[slot, *cost] for slot, cost in sorted(self.spent.items())], "until": self.until}
 
 
 class Bucket:
@@ -164,12 +155,11 @@ class Bucket:
             while True:
                 now = self._clock()
                 slot, (data, held) = self._slot(now), self._look(now)
-                wait = max(held.until - now, held.wait(self._limits, tokens, slot) * self._slot_seconds)
-                taken = Taken(slot + self._grace, tokens)
-                if wait > 0:
-                    await asyncio.sleep(min(wait, self._slot_seconds))  # less may have been taken than was reserved
-                elif not self._limits or await self._swap(data, held.add(taken.slot, 1, tokens)):
-                    return taken
+                if held.until > now or not held.has_room(self._limits, tokens):
+                    wait = held.until - now if held.until > now else self._slot_seconds
+                    await asyncio.sleep(min(wait, self._slot_seconds))
+                elif not self._limits or await self._swap(data, held.add(slot + self._grace, 1, tokens)):
+                    return Taken(slot + self._grace, tokens)
 
     async def settle(self, taken: Taken, tokens: int) -> None:
         """Replace the reservation of an answered request by the tokens that it really took.
@@ -194,7 +184,7 @@ class Bucket:
     def _look(self, now: float) -> tuple[Json | None, _Ledger]:
         """The stored data, and the ledger of what still counts."""
         data = self._store.get(TABLE, self._name)
-        return data, _ledger(data, now, self._slot(now), self._grace)
+        return data, _Ledger.read(data, now, self._slot(now))
 
     def _slot(self, now: float) -> int:
         return int(now / self._slot_seconds)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +22,6 @@ from transom.llm.rules import RULES
 if TYPE_CHECKING:
     from transom.config import Settings
     from transom.config.model import ModelSeat
-    from transom.llm.retrying import RetryingProvider
 
 _REPLAY = "replay:PATH"
 _OWN = "package.module:Class"
@@ -69,16 +67,16 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
             or key is missing; one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
-    settings = around.settings
-    policy = EgressPolicy.of(settings.egress)
+    policy = EgressPolicy.of(around.settings.egress)
     names = _names(spec)
     addressed = {_kind(name) for name in names} & set(HOSTED)
     if around.base_url and len(addressed) > 1:
         what = f"it cannot be the address of {' and '.join(sorted(addressed))} at once"
         raise InputError(what, where="--base-url", hint="set llm.NAME.base_url for each")
+    elsewhere = replace(around, base_url=None)
 
     def made(names: Sequence[str]) -> tuple[Provider, ...]:
-        return tuple(named_provider(name, around, addressed=_kind(name) in addressed) for name in names)
+        return tuple(named_provider(name, around if _kind(name) in addressed else elsewhere) for name in names)
 
     chains: dict[str, Chain] = {}  # of two roles in seats alike, both ask the same providers
     answering = {}
@@ -90,38 +88,31 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
     return Chain(made(names), policy, answering)
 
 
-def named_provider(name: str, around: Surroundings, *, addressed: bool = True) -> Provider:
-    """One provider.
-
-    Args:
-        name: e.g. `openai:NAME`.
-        around: what it is made from.
-        addressed: whether `around.base_url` is its address.
+def named_provider(name: str, around: Surroundings) -> Provider:
+    """One provider, e.g. `openai:NAME`.
 
     Raises:
         InputError: see `named_chain`.
     """
     kind, _, rest = name.partition(":")
+    settings = around.settings
     if name in around.own:
         return around.own[name]()
     if kind == "replay" and rest:
         return ReplayProvider(Path(around.cwd, rest))
     if kind in HOSTED:
-        return hosted_provider(name, around, addressed=addressed)
+        own, stream = getattr(settings.llm, kind), settings.execution.enable_streaming
+        return connect(name, own, base_url=around.base_url, stream=stream, store=around.store)
     if kind and rest.isidentifier() and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind)):
-        return own_provider(name, around)
+        return _own_provider(name, around)
+    hint = f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
     if name == RULES:
-        hint = f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
         raise InputError("rules answer only the roles of transom check", where=around.where, hint=hint)
-    raise unknown_provider(name, around.known, around.where)
+    raise InputError(f"unknown provider {name!r}", where=around.where, hint=f"{_nearest(name, around.known)}{hint}")
 
 
-def own_provider(name: str, around: Surroundings) -> Provider:
-    """A provider of the user's: `package.module:Class`, made without arguments, or an object that is there.
-
-    Raises:
-        InputError: it cannot be imported or made, or it is no provider.
-    """
+def _own_provider(name: str, around: Surroundings) -> Provider:
+    """A provider of the user's: `package.module:Class`, made without arguments, or an object that is there."""
     module, _, attribute = name.partition(":")
     if str(around.cwd) not in sys.path:
         sys.path.append(str(around.cwd))  # the `transom` command does not have the working folder on its path
@@ -130,42 +121,10 @@ def own_provider(name: str, around: Surroundings) -> Provider:
         made: Provider = found() if isinstance(found, type) else found
     except Exception as error:  # of whatever kind the user's module raises
         what = f"{name} cannot be made: {type(error).__name__}: {error}"
-        raise InputError(
-            what, where=around.where, hint="correct it; package.module:Class is made without arguments"
-        ) from error
+        hint = "correct it; package.module:Class is made without arguments"
+        raise InputError(what, where=around.where, hint=hint) from error
     check_provider(made, f"{around.where} {name}")
     return made
-
-
-def hosted_provider(
-    name: str,
-    around: Surroundings,
-    *,
-    addressed: bool = True,
-    stream: bool | None = None,
-    environ: Mapping[str, str] = os.environ,
-) -> RetryingProvider:
-    """A provider that has a server.
-
-    Args:
-        name: e.g. `openai:NAME`.
-        around: settings, address, store.
-        addressed: whether `around.base_url` is its address.
-        stream: replies in pieces or whole; as `execution.enable_streaming` has it where None.
-        environ: where keys are looked up.
-
-    Raises:
-        InputError: see `connect`.
-    """
-    settings = around.settings
-    return connect(
-        name,
-        getattr(settings.llm, _kind(name)),
-        base_url=around.base_url if addressed else None,
-        stream=settings.execution.enable_streaming if stream is None else stream,
-        store=around.store,
-        environ=environ,
-    )
 
 
 def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
@@ -189,16 +148,16 @@ def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
     return f"{provider}:{seat.model}"
 
 
-def unknown_provider(name: str, known: Sequence[str], where: str) -> InputError:
-    """The error for an unknown provider: it names the nearest known one, and all of them."""
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """A question for the known name that is the most like an unknown one; "" where none is."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
 
-    kind, colon, rest = name.partition(":")
+    kind, _, rest = name.partition(":")
     found = process.extractOne(kind, [_kind(one) for one in known], scorer=fuzz.ratio, score_cutoff=_ALIKE)
-    meant = next((one for one in known if found and _kind(one) == found[0]), "")
-    near = f"did you mean {_kind(meant)}:{rest}? " if colon and rest and ":" in meant else f"did you mean {meant}? "
-    all_of_them = f"use {', '.join(known[:-1])} or {known[-1]}"
-    return InputError(f"unknown provider {name!r}", where=where, hint=f"{near if meant else ''}{all_of_them}")
+    meant = known[found[2]] if found else ""
+    if rest and ":" in meant:
+        meant = f"{_kind(meant)}:{rest}"
+    return f"did you mean {meant}? " if meant else ""
 
 
 def _names(spec: str) -> list[str]:

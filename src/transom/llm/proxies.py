@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from importlib.util import find_spec
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # undocumented; requests has it too
@@ -18,10 +17,7 @@ from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined
 from transom.errors import SettingsError
 from transom.telemetry.address import checked, shown
 
-_THIS_MACHINE = ("localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback")
-_SOCKS = ("socks5", "socks5h")
-_PORTS = {"http": 80, "https": 443}
-_ELSE = "except the server in NO_PROXY"
+_SOCKS = re.compile(r"socks5h?(?=://)", re.I)
 _CONNECTIONS, _KEPT = 1000, 100
 
 
@@ -46,10 +42,17 @@ def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.e
     host = parts.hostname or ""
     if local or parts.scheme != "https" or _is_this_machine(host):
         return None
-    found = [(name, value) for name in ("HTTPS_PROXY", "ALL_PROXY") if (value := _value(environ, name))]
-    if not found or _is_excepted(host, parts.port or _PORTS["https"], _value(environ, "NO_PROXY")):
+    variable = "HTTPS_PROXY" if _value(environ, "HTTPS_PROXY") else "ALL_PROXY"
+    value, excepted = _value(environ, variable), _value(environ, "NO_PROXY").replace("*.", ".")
+    if not value or proxy_bypass_environment(f"{host}:{parts.port or 443}", {"no": excepted}):
         return None
-    return _proxy(*found[0])
+    address = value if "://" in value else f"http://{value}"
+    try:
+        checked(_SOCKS.sub("http", address))
+    except ValueError as error:
+        hint = "say http://HOST:PORT, or except the server in NO_PROXY"
+        raise SettingsError(f"{shown(value)!r} is no address of a proxy: {error}", where=variable, hint=hint) from None
+    return address
 
 
 def transport(library: Any, proxy: str | None) -> Any:
@@ -67,41 +70,8 @@ def _value(environ: Mapping[str, str], name: str) -> str:
     return environ.get(name.lower(), environ.get(name, "")).strip()
 
 
-def _proxy(variable: str, value: str) -> str:
-    address = value if "://" in value else f"http://{value}"
-    scheme, _, rest = address.partition("://")
-    try:
-        checked(f"http://{rest}" if scheme.lower() in _SOCKS else address)
-    except ValueError as error:
-        what = f"{shown(value)!r} is no address of a proxy: {error}"
-        raise SettingsError(what, where=variable, hint=f"say http://HOST:PORT, or {_ELSE}") from None
-    if scheme.lower() in _SOCKS and find_spec("socksio") is None:
-        what = "a SOCKS proxy needs the package socksio, which is not installed"
-        raise SettingsError(what, where=variable, hint=f"pip install socksio, or {_ELSE}")
-    return address
-
-
 def _is_this_machine(host: str) -> bool:
-    name = host.removesuffix(".")
-    if name in _THIS_MACHINE or name.endswith(".localhost"):
-        return True
     try:
-        address = ip_address(name)
+        return ip_address(host).is_loopback
     except ValueError:
-        return False
-    return address.is_loopback or address.is_unspecified
-
-
-def _is_excepted(host: str, port: int, listed: str) -> bool:
-    """Whether `NO_PROXY` names a host: as it is, as a part of a domain, or in a network."""
-    entries = [entry.partition("://")[2] or entry for entry in re.split(r"[\s,]+", listed) if entry]
-    names = ",".join(entry.removeprefix("*").replace("[", "").replace("]", "") for entry in entries)
-    known = proxy_bypass_environment(f"{host.removesuffix('.')}:{port}", {"no": names})
-    return bool(known) or any(entry == "*" or _holds(entry, host) for entry in entries)
-
-
-def _holds(network: str, host: str) -> bool:
-    try:
-        return ip_address(host) in ip_network(network.strip("[]"), strict=False)
-    except ValueError:
-        return False
+        return host == "localhost" or host.endswith(".localhost")

@@ -25,10 +25,7 @@ from transom.llm.shapes import Request, Role
 
 RECORDING_SCHEMA = "transom.recording/1"
 _SHOWN_LINES = 12
-_AGAIN = (
-    "record it again (transom runs record RUN FILE, or agent.record(FILE)), or restore the prompt, tools and settings "
-    "that it was recorded with"
-)
+_AGAIN = "record it again (transom runs record RUN FILE), or restore the prompt, tools and settings of then"
 
 
 @dataclass(frozen=True)

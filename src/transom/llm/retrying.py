@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from transom.config.hosted import Retry
-from transom.errors import AuthenticationFailed, NetworkFailed, ProviderError, RateLimited, RequestRefused, with_causes
+from transom.errors import AuthenticationFailed, ProviderError, RateLimited, RequestRefused, with_causes
 from transom.llm.deltas import Again, Delta, OnDelta, noting
 from transom.llm.limits import Bucket
 from transom.llm.provider import Provider, of_provider
@@ -92,7 +92,13 @@ class RetryingProvider:
         while True:
             await asyncio.sleep(wait)
             heard: list[Delta] = []
-            with child_span(f"attempt {self.name}", "client", **self._attributes(len(causes) + 1, wait)) as span:
+            attributes: dict[str, Any] = {
+                **of_provider(self.name),
+                keys.OPERATION: keys.ATTEMPT_CHAT,
+                keys.ATTEMPT: len(causes) + 1,
+                keys.RETRY_WAIT: wait,
+            }
+            with child_span(f"attempt {self.name}", "client", **attributes) as span:
                 try:
                     return await self._once(request, noting(on_delta, heard))
                 except ProviderError as error:
@@ -115,18 +121,12 @@ class RetryingProvider:
         if isinstance(failed, RateLimited) and seconds is not None:
             await self._bucket.hold(seconds)
 
-    def _attributes(self, attempt: int, wait: float) -> dict[str, Any]:
-        own = {keys.OPERATION: keys.ATTEMPT_CHAT, keys.ATTEMPT: attempt, keys.RETRY_WAIT: wait}
-        return {**of_provider(self.name), **own}
-
     async def _once(self, request: Request, on_delta: OnDelta | None) -> Reply:
         taken = await self._bucket.take(self.estimate_tokens(request) + request.settings.max_tokens)
         try:
             reply = await self._provider.complete(request, on_delta=on_delta)
-        except NetworkFailed:  # it may arrive after all, at an unknown time: it counts as it was taken
-            raise
-        except ProviderError as error:
-            await self._bucket.settle(taken, 0 if isinstance(error, _FREE) else taken.tokens)
+        except _FREE:
+            await self._bucket.settle(taken, 0)
             raise
         await self._bucket.settle(taken, reply.usage.input_tokens + reply.usage.output_tokens)
         return reply

@@ -18,8 +18,7 @@ from transom.llm.turns import Text, ToolCall
 Answer = str | ToolCall | Reply | Exception | Callable[[Request], "str | Reply | Awaitable[str | Reply]"]
 _PIECE = re.compile(r"\S*\s*")
 _NONE = Usage()
-
-_ALL = Capabilities(streaming=True, structured_output=True, vision=True, sampling=True)
+_ALL = Capabilities(streaming=True, structured_output=True, sampling=True)
 
 
 class ScriptedProvider(Provider):

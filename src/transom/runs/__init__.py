@@ -8,8 +8,8 @@ from transom.runs.artifact import (
     text_file,
     write_file,
 )
-from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
-from transom.runs.questions import Approval, ApprovalRequest, PersonAnswer, Question
+from transom.runs.checkpoints import Checkpoint, checkpoints
+from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run
 from transom.runs.stage import Named, Stage
 from transom.runs.walk import MapResult, Route, Table, as_langgraph, to, walk
@@ -17,8 +17,6 @@ from transom.runs.workspace import Workspace, find_workspace, trace_id
 
 __all__ = [
     "A_PERSON",
-    "Approval",
-    "ApprovalRequest",
     "Artifact",
     "Checkpoint",
     "File",
@@ -26,7 +24,6 @@ __all__ = [
     "Named",
     "PersonAnswer",
     "Question",
-    "Retention",
     "Route",
     "Run",
     "Stage",

@@ -10,7 +10,6 @@ Kinds of events, each with `{stage, epoch, conversation}`:
     tool_started          {ordinal, call, mark, settles?}   a tool that is not simply repeated begins
     tool_result           {ordinal, call, name, effect, seconds, outcome}   a second one replaces the first
     message_failed        {error, what}
-    marked                {at, mark}   what a program says of the event that ends with turn `at`
     reset                 {to, turns}   in a stage something else is said in the place of message `to`
     conversation_closed   {summary, how, struck, egress?}
 """
@@ -26,7 +25,7 @@ from transom.llm import AssistantMessage, Reply, ToolCall, ToolResult, ToolResul
 from transom.llm.codec import reply_from_json, result_from_json
 from transom.llm.turns import Egress
 
-_MESSAGES = ("user_message", "model_reply", "tool_started", "tool_result", "message_failed", "marked", "reset")
+_MESSAGES = ("user_message", "model_reply", "tool_started", "tool_result", "message_failed", "reset")
 KINDS = frozenset({"conversation_opened", *_MESSAGES, "conversation_closed"})
 IN_DOUBT = frozenset({"ToolTimeoutError", "ToolInDoubtError"})
 """Errors of calls that may have been carried out, or be running still."""
@@ -145,7 +144,7 @@ class Conversation:
 
     Attributes:
         turns: all that was said, word for word.
-        marks: what code said of the event that ends with so many turns.
+        marks: what tools said of the event that ends with so many turns.
         messages: of the program, oldest first.
         replies: how many model replies there ever were; the next one's ordinal.
         pending: the last reply while the results of its calls are not yet turns.
@@ -206,8 +205,6 @@ class Conversation:
             case "message_failed":
                 if self.messages:
                     self.messages[-1].error = (data["error"], data["what"])
-            case "marked":
-                self._apply_mark(data)
             case "reset":
                 self._apply_reset(data)
             case "conversation_closed":
@@ -273,12 +270,6 @@ class Conversation:
             if reply.calls:
                 self.turns.append(ToolResults(tuple([_not_run(call, _CUT_SHORT) for call in reply.calls])))
         message.end = len(self.turns)
-
-    def _apply_mark(self, data: dict[str, Any]) -> None:
-        self.marks.append((data["at"], Mark.from_json(data["mark"])))
-        self._mark_egress(data)
-        if data["at"] < len(self.turns):
-            self.version += 1
 
     def _apply_reset(self, data: dict[str, Any]) -> None:
         del self.messages[data["to"] :]

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from transom.context import WindowBudget
-from transom.errors import InputError, Paused, StoreError
+from transom.errors import Paused, StoreError
 from transom.llm import Chain
 from transom.llm.deltas import OnDelta
 from transom.llm.prices import Spending
 from transom.runs.checkpoints import LEAVES_FILES, CheckpointFiles
 from transom.runs.journal import apply, fold
-from transom.runs.questions import Approval, Choice, answered, chosen, how_to_answer, slot
+from transom.runs.questions import Choice, PersonAnswer, answered, chosen, how_to_answer
 from transom.store import Record, Store
 from transom.telemetry import Telemetry
 
 STAGE_SECONDS = 300.0
-_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "marked", "reset"})
+_FREE = frozenset({"opened", "closed", "user_message", "conversation_opened", "reset"})
 """What nobody paid for or decided: it outlives a kill at once, and a power cut together with the next of the others."""
 
 
@@ -41,11 +41,6 @@ class EventLog:
     The state takes records in the journal's order, in which the store tells of them, too. A record that nobody waits
     for is in the state at once.
 
-    Args:
-        store: where the stream lies.
-        stream: its name.
-        folder: the run's, for people's files.
-
     Attributes:
         state: the stream, folded.
         progress: is told, for people, how far the run is, and which of their files could not be written.
@@ -55,7 +50,7 @@ class EventLog:
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
         self.store, self.folder, self._stream = store, folder, stream
         self.progress: Callable[[str], None] = lambda _: None
-        self.files = CheckpointFiles(folder, tell=lambda line: self.progress(line))
+        self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
         gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
         try:
@@ -69,11 +64,7 @@ class EventLog:
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
-        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
-
-        Raises:
-            StoreError: it could not be written, or what was appended before it without waiting could not.
-        """
+        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done."""
         try:
             self._hand_over_again()
             synced = kind not in _FREE if sync is None else sync
@@ -161,8 +152,8 @@ class Host(EventLog):
         """Record that a stage, or the program where it is "", cannot go on; what is to be raised."""
         await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
         if choice:
-            hint = how_to_answer(self.id, choice, others=bool(self.state.waiting.keys() - {slot(choice)}))
-        return Paused(reason, run_id=self.id, hint=hint or None)
+            hint = how_to_answer(self.id, choice)
+        return Paused(reason, run_id=self.id, hint=hint or None, question=choice)
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
         """Record a person's answer to what waits for one; returns what was answered.
@@ -183,15 +174,7 @@ class Host(EventLog):
         await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
         return choice
 
-    async def take(self, approval: Approval) -> None:
-        """Record a person's answer to a tool call that waits; the same answer once more changes nothing.
-
-        Raises:
-            InputError: nothing like it was asked in this run, or it has another answer already.
-        """
-        before = [one for one in self.state.decisions.values() if one["fingerprint"] == approval.fingerprint]
-        if not before:
-            await self.decide(approval.decision, approval.fingerprint, approval.reason, by=approval.by)
-        elif before[0]["answer"] != approval.decision:
-            what = f"{before[0]['by']} said {before[0]['answer']} to it already"
-            raise InputError(what, where=self.id, hint="that answer counts")
+    def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:
+        """What a person said to a call or question; None where nobody has answered yet."""
+        decided = self.state.decisions.get((stage, fingerprint, ""))
+        return PersonAnswer(decided["answer"], decided["by"], decided["reason"]) if decided else None

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
-from transom.errors import ApprovalNeeded, Paused, RunError
+from transom.errors import Paused, RunError
 from transom.llm import ToolCall, ToolSpec
 from transom.llm.turns import Egress, strictest
 from transom.runs.conversation import CallPlace
 from transom.runs.event_log import Host
 from transom.runs.observe import of_conversation, tell_outcome
-from transom.runs.questions import APPROVAL, BEGUN, Approval, ApprovalRequest, of_call
+from transom.runs.questions import APPROVAL, BEGUN, PersonAnswer, of_call
 from transom.telemetry import keys
 
 _OWN_DOUBT = ("once", "unknown")
@@ -60,11 +60,7 @@ def _scopes(kind: str = "call") -> list[Scope]:
 
 
 def refuse_in_stage(run: object, where: str) -> None:
-    """Keep a stage from conversations that its run keeps: its result must follow from its inputs.
-
-    Raises:
-        RunError: a stage of that run uses one.
-    """
+    """Keep a stage from conversations that its run keeps: its result must follow from its inputs."""
     if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
@@ -76,11 +72,7 @@ def in_tool_call(run: object) -> bool:
 
 
 def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
-    """Keep the handler of a tool call from what only a program may do in its run.
-
-    Raises:
-        RunError: a handler of that run does this.
-    """
+    """Keep the handler of a tool call from what only a program may do in its run."""
     if in_tool_call(run):
         hint = "return the text, declare a SubAgent, or make it a stage"
         raise RunError(f"a tool handler cannot {what}", where=where, hint=hint)
@@ -129,19 +121,12 @@ class ToolJournal:
         self._run, self._place, self._is_walked = run, place, is_walked
         self._in_flight: set[CallPlace] = set()
 
-    async def approval(self, at: CallPlace, call: ToolCall) -> Approval:
-        """What a person said to a call of the last reply.
-
-        Raises:
-            ApprovalNeeded: nobody has said anything yet.
-        """
-        request = ApprovalRequest.of(self._run.id, at.to_json(), call)
-        if found := self._run.state.decisions.get((at.key.stage, request.fingerprint, "")):
-            said = {"decision": found["answer"], "by": found["by"], "reason": found["reason"]}
-            return Approval.model_validate({"fingerprint": request.fingerprint, **said})
-        reason = f"tool {call.name} needs a person's approval"
-        pause = await self._pause(APPROVAL, at, call, request.fingerprint, reason)
-        raise ApprovalNeeded(request, reason, run_id=self._run.id, hint=pause.hint or "")
+    async def approval(self, at: CallPlace, call: ToolCall) -> PersonAnswer:
+        """What a person said to a call of the last reply; Paused before. An equal call elsewhere is another one."""
+        fingerprint = digest([APPROVAL, self._run.id, at.to_json(), call.name, call.arguments])
+        if found := self._run.answer(at.key.stage, fingerprint):
+            return found
+        raise await self._pause(APPROVAL, at, call, fingerprint, f"tool {call.name} needs a person's approval")
 
     async def carry_out(
         self, at: CallPlace, tool: ToolSpec, call: ToolCall, act: Callable[[Begun], Awaitable[Came]]
@@ -204,11 +189,11 @@ class ToolJournal:
         mark, fingerprint = _mark_of(call), digest([event, begun])
         others = any(self._is_in_doubt(one) for one in self._begun(at, mark) if one != at)
         if begun or others or (at.key.stage, fingerprint) in state.waiting:
-            decided = state.decisions.get((at.key.stage, fingerprint, ""))
+            decided = self._run.answer(at.key.stage, fingerprint)
             if not decided:
                 reason = f"tool {call.name} was begun, and whether it was carried out is not known"
                 raise await self._pause(BEGUN, at, call, fingerprint, reason)
-            if decided["answer"] == "keep":
+            if decided.text == "keep":
                 return "done"
         await self._run.append("tool_started", {**event, "mark": mark, **({"settles": True} if decided else {})})
         return ""

@@ -9,7 +9,7 @@ is where the conversation has no such turn, e.g. the note on what is folded; lat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,7 +116,6 @@ def recording_of(
     policy: EgressPolicy,
     redact: Redactor,
     local: bool = False,
-    which: Callable[[Any], bool] = lambda _: True,
 ) -> Recording:
     """What models were asked in a run, and what they answered.
 
@@ -126,17 +125,11 @@ def recording_of(
         policy: what is local beside what its maker marked so.
         redact: takes keys out of the requests' texts.
         local: whether text that is marked local may get into the recording.
-        which: calls, by their journal record.
-
-    Raises:
-        InputError: no model was asked; something is local and may not get into it; a reply holds a key.
     """
     asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
     calls, windows = [], []
     data: Any
     for number, (data, found) in enumerate(asked, 1):
-        if not which(data):
-            continue
         request, reply = request_from_json(found), reply_from_json(data["reply"])
         _check(f"call {number} ({request.role})", request, reply, redact, None if local else policy)
         calls.append(RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply))
@@ -152,7 +145,7 @@ def _check(where: str, request: Request, reply: Reply, redact: Redactor, policy:
     if policy and not kept and reply.egress != "any":
         kept = "its reply"
     if kept:
-        hint = "where the recording may hold it say --local (in a program local=True)"
+        hint = "where the recording may hold it say --local"
         raise InputError(f"{kept} is marked local and would stand in the recording", where=where, hint=hint)
     if redact.inside(reply.to_json()) != reply.to_json():
         hint = "without it what follows could not be played; have it asked for without the key"

@@ -167,7 +167,7 @@ class Seats:
         while True:
             prompt = f"{reached.format(each * times)}; may it go on?"
             question = Question(f"{self.name}/cap/{cap}#{times}", prompt, ("go on with as many again", "give up"))
-            answer = self.run.answer_to(question)
+            answer = self.run.answer(question.name, question.fingerprint)
             if answer is None:
                 return each * times, question
             if answer.text == "give up":

@@ -17,7 +17,7 @@ from transom.canonical import Json
 from transom.errors import ToolRefused
 from transom.tools.catalogue import Catalogue, Places
 from transom.tools.definition import Arguments, ToolDefinition, ToolLimits, ToolReturn
-from transom.tools.excerpts import Match, Slice, cut_out, search
+from transom.tools.excerpts import Count, Match, Slice, cut_out, search
 from transom.tools.file_specs import HEADER, LIST, RANGE, SEARCH
 from transom.tools.files import discover, file_type, fits, real_path, under
 
@@ -51,12 +51,14 @@ class FileSession:
     Args:
         places: where.
         limits: how much.
+        known: files that the role was told of before, by their names relative to the roots.
     """
 
-    def __init__(self, places: Places, limits: FileLimits | None = None) -> None:
+    def __init__(self, places: Places, limits: FileLimits | None = None, known: Iterable[Path] = ()) -> None:
         self._places = places
         self._limits = limits or FileLimits()
         self._catalogue = Catalogue(places, discovery_first=self._limits.discovery_first)
+        self._catalogue.learn(self._catalogue.names(known), {})
         self._spent = 0
         self._turn = asyncio.Lock()  # calls of one reply wait for each other, in their order: they share the limits
 
@@ -98,7 +100,9 @@ class FileSession:
     def _list(self, arguments: Arguments) -> ToolReturn:
         catalogue, within = self._catalogue, str(arguments["search_root"])
         most = min(_int(arguments, "max_files"), _FILES)
-        patterns = [catalogue.pattern(pattern) for pattern in _texts(arguments, "patterns")]
+        patterns = _texts(arguments, "patterns")
+        for pattern in patterns:
+            catalogue.meant(pattern)
         folders = catalogue.folders(within)
         own = [path for path in self._places.own if any(fits(catalogue.name_of(path), pattern) for pattern in patterns)]
         first = [path for path in own if not within or under(path, folders)]
@@ -129,7 +133,7 @@ class FileSession:
 
     def _search(self, arguments: Arguments) -> ToolReturn:
         name, path = self._file(str(arguments["file_path"]))
-        matches, total = search(
+        matches, counts = search(
             path,
             _texts(arguments, "keywords"),
             context=min(_int(arguments, "context_lines"), MOST_CONTEXT),
@@ -140,9 +144,10 @@ class FileSession:
         rows: list[Json] = [
             {"keyword": match.keyword, "line_number": match.line_number, "content": match.content} for match in kept
         ]
+        total = sum(count.lines for count in counts.values())
         content: dict[str, Json] = {"file_path": name, "matches": rows, "total_matches": total}
         if total > len(kept):
-            content["truncated"] = True
+            content |= {"truncated": True, "left_out": _left_out(counts, kept)}
         lines = [line for match in kept for line in match.content.split("\n")]
         return self._result(path, content, lines, spent)
 
@@ -221,6 +226,17 @@ class FileSession:
 
 def _note(spent: int, known: Mapping[str, Path], written: Mapping[str, str] | None = None) -> Json:
     return {"bytes": spent, "known": {name: str(path) for name, path in known.items()}, "written": dict(written or {})}
+
+
+def _left_out(counts: Mapping[str, Count], kept: Sequence[Match]) -> Json:
+    """How many matches of each keyword are not shown, and the lines of the first of them."""
+    rows: list[Json] = []
+    for keyword, count in counts.items():
+        shown = {match.line_number for match in kept if match.keyword == keyword}
+        lines: list[Json] = [line for line in count.first if line not in shown]
+        if count.lines > len(shown):
+            rows.append({"keyword": keyword, "matches": count.lines - len(shown), "lines": lines})
+    return rows
 
 
 def _int(arguments: Arguments, name: str, default: int = 0) -> int:

@@ -10,6 +10,8 @@ from pathlib import Path
 from transom.formats.text_lines import TextLines
 from transom.tools.files import LONGEST_LINE
 
+_MORE = 10  # matches beside those that are returned, of which the lines are told
+
 
 @dataclass(frozen=True)
 class Slice:
@@ -47,6 +49,14 @@ class Match:
     keyword: str
     line_number: int
     content: str
+
+
+@dataclass
+class Count:
+    """How many lines hold a keyword, and the numbers of the first of them."""
+
+    lines: int = 0
+    first: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -98,14 +108,16 @@ def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characte
     return Slice(tuple(lines), number, whole, next(numbered, None) is not None, reader.encoding)
 
 
-def search(path: Path, keywords: Sequence[str], *, context: int, most: int, characters: int) -> tuple[list[Match], int]:
-    """The first matches of each keyword, keyword by keyword, and how many there are in all.
+def search(
+    path: Path, keywords: Sequence[str], *, context: int, most: int, characters: int
+) -> tuple[list[Match], dict[str, Count]]:
+    """The first matches of each keyword, keyword by keyword, and how many there are of each.
 
     Args:
         path: of the file.
         keywords: texts, whatever their case.
         context: lines before and after a match.
-        most: matches a keyword that are returned; all are counted.
+        most: matches a keyword that are returned.
         characters: the length of a match's content.
 
     Raises:
@@ -115,7 +127,7 @@ def search(path: Path, keywords: Sequence[str], *, context: int, most: int, char
     hits: dict[str, list[_Hit]] = {keyword: [] for keyword, _ in wanted}
     recent: deque[str] = deque(maxlen=context)
     open_hits: list[_Hit] = []
-    total = 0
+    counts = {keyword: Count() for keyword, _ in wanted}
     for number, line in enumerate(TextLines(path, LONGEST_LINE), 1):
         lowered = line.lower()
         short = line[:characters]
@@ -127,11 +139,13 @@ def search(path: Path, keywords: Sequence[str], *, context: int, most: int, char
             at = lowered.find(low)
             if at < 0:
                 continue
-            total += 1
+            count = counts[keyword]
+            count.lines += 1
+            count.first += [number] if len(count.first) < most + _MORE else []
             if len(hits[keyword]) < most:
                 begin = max(0, at - characters // 2) if len(line) > characters else 0
                 hit = _Hit(keyword, number, line[begin:][:characters], tuple(recent))
                 hits[keyword].append(hit)
                 open_hits += [hit] if context else []
         recent.append(short)
-    return [hit.match(characters) for found in hits.values() for hit in found], total
+    return [hit.match(characters) for found in hits.values() for hit in found], counts

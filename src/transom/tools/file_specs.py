@@ -9,7 +9,7 @@ _FILE: Json = {
     "type": "string",
     "minLength": 1,
     "maxLength": 4096,
-    "description": "A path as a result of list_available_files or named_files gives it.",
+    "description": "A path as it was named to you.",
 }
 
 
@@ -26,7 +26,7 @@ def _spec(name: str, description: str, properties: dict[str, Json], *required: s
 LIST = _spec(
     "list_available_files",
     "List the files that there are, without their content: path, size in bytes, type. At most 20 a call; total_found"
-    " says how many fit. Call this first: only files that a result has named can be read.",
+    " says how many fit. Only files that were named to you, here or by another result, can be read.",
     {
         "patterns": {
             "type": "array",
@@ -55,7 +55,7 @@ HEADER = _spec(
 SEARCH = _spec(
     "search_in_file",
     "Find lines that hold a keyword, whatever its case, each with the lines around it in at most 2000 characters."
-    " At most three matches a keyword come back; total_matches counts all.",
+    " At most three matches a keyword come back; left_out says how many more there are, and in which lines.",
     {
         "file_path": _FILE,
         "keywords": {

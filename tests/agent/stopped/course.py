@@ -12,7 +12,7 @@ from typing import Any
 from tests.agent.stopped.life import Life
 from tests.agent.stopped.world import Scene, Stop, World
 from transom.agent import Home
-from transom.agent.events import ReplyDelta, ReplyReceived
+from transom.agent.models import ReplyDelta, ReplyReceived
 from transom.llm import Text, Usage
 from transom.llm.deltas import Again
 

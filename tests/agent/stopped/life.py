@@ -10,10 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.agent.helpers import approve
 from tests.agent.stopped.world import Scene, Stop, World
 from transom.agent import Agent, Budget, Home
 from transom.agent.models import Response
-from transom.errors import ApprovalNeeded, NetworkFailed, Paused, StoreError, TransomError
+from transom.errors import NetworkFailed, Paused, StoreError, TransomError
 from transom.llm import Provider, Reply, Request, ScriptedProvider, UserMessage
 from transom.store import SqliteStore
 
@@ -194,8 +195,8 @@ class Life:
 
     async def take(self, agent: Agent, error: BaseException) -> None:
         """What ended a try: a person says what she is asked; the stop is as it should be, all else is not."""
-        if isinstance(error, ApprovalNeeded):
-            await agent.decide(error.request.approve(by="ann"))  # type: ignore[attr-defined]  # of an approval
+        if isinstance(error, Paused) and error.question and error.question["kind"] == "approval":
+            await approve(agent, error)
         elif isinstance(error, Paused):
             await self.decide(agent)
         elif not self.stopped or not isinstance(error, asyncio.CancelledError | NetworkFailed | StoreError | Deaf):

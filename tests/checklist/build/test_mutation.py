@@ -86,6 +86,11 @@ async def test_lines_that_a_pattern_of_the_spec_matches_too_are_asked_about_and_
     picky = await tried(ATOM_A.replace("power (", "power ([0-9]"), report=REPORT + "block x power NA\n", examples="")
     assert any("also matches power.rpt:4, on which no entry stands" in remark for remark in said(picky, "questions"))
     assert said(picky, "mutation") == ()
+    names = POINTS.replace(
+        "power (?P<power>\\S+)`: name and power", "(?:power|area)`: the name, by which nothing is judged"
+    )
+    other = await tried(report=REPORT + "block x area 7\n", examples="", points=names)
+    assert said(other, "questions") == ()
 
 
 async def test_an_atom_that_looks_for_a_name_of_this_design_alone_is_asked_about_it() -> None:

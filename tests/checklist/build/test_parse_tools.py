@@ -11,7 +11,7 @@ from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.writing import Writers
-from transom.checklist.roles import make_role
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.views import load_prompt
 from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall
 from transom.runs import Stage, Workspace, text_file
@@ -77,7 +77,6 @@ async def test_a_key_that_only_the_provider_knows_is_not_shown(tmp_path: Path) -
     async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
         inputs = BuildInputs("X-01", "Check it.", None, "", (log,), (tmp_path,))
         box = Writers(run, BuildSettings()).tools_for(inputs)
-        await box.run(ToolCall("0", "list_available_files", {"patterns": ["sta*"]}))
         ran = await box.run(ToolCall("1", "read_file_header", {"file_path": "sta.log"}))
     assert "slack 0.1" in ran.result.content
     assert "sesame" not in ran.result.content

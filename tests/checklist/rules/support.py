@@ -12,8 +12,8 @@ from transom.checklist.atoms import Source
 from transom.checklist.rules import Knowledge, load_knowledge, rule_table
 from transom.checklist.rules.extract import Wanted, make_atom
 from transom.checklist.spec.document import assemble, parse_spec
+from transom.checklist.spec.earlier import earlier_blocks
 from transom.checklist.spec.gate import check_analysis, check_spec
-from transom.checklist.spec.summary import summarise
 from transom.formats.tags import read_tag
 from transom.gates import Finding
 from transom.llm import Block, Reply, Request, Window
@@ -78,9 +78,15 @@ def rounds_after(analysis: str, config: str, knowledge: Knowledge | None = None)
     three = tagged(
         ask("section3", knowledge, previous_sections=f"{one}\n{two}", analysis_reference=analysis), "section3"
     )
-    summary = summarise(one, two, three)
+    summary = summary_of(one, two, three)
     four = tagged(ask("section4", knowledge, previous_sections_summary=summary), "section4")
     return Rounds(analysis, one, two, three, four)
+
+
+def summary_of(one: str, two: str, three: str) -> str:
+    """What the last round sees of the earlier ones."""
+    (block,) = earlier_blocks("checklist.section4", {"section1": one, "section2": two, "section3": three})
+    return block.text
 
 
 def load_atom(code: str) -> Extract:

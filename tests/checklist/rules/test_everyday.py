@@ -36,7 +36,7 @@ def verdict(line: dict[str, Any], names: list[str], folder: Path) -> str:
     except NeedsModel:
         return "asks"
     checker = LoadedChecker(
-        folder, read_atom_a(atom.text), read_logic(logic.text).config("ITEM", line["says"]), {}, None, ""
+        folder, read_atom_a(atom.text), read_logic(logic.text).config("ITEM", line["says"]), None, None, ""
     )
     item = dump_yaml({"requirements": {"value": value, "pattern_items": patterns or []}})
     return run(checker, folder, FILES, item=item, inputs=names).status

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.common import check
-from tests.checklist.rules.support import ask, configuration, rounds, shipped
+from tests.checklist.rules.support import ask, configuration, rounds, shipped, summary_of
 from tests.checklist.run.support import LocalWorker
 from tests.checklist.run.support import run as run_in
 from transom.checklist.rules.reading import read_description
 from transom.checklist.run import LoadedChecker, Verdict, load_checker
-from transom.checklist.spec.summary import summarise
 from transom.cli import main
 from transom.errors import AtomFailed, NeedsModel
 from transom.formats.yaml_files import load_yaml
@@ -170,7 +169,7 @@ def test_words_that_nothing_can_be_held_to_are_not_dropped(tmp_path: Path, capfd
             read_description(text, shipped())
     for text in rows("words", "run"):
         written = rounds(text)
-        summary = summarise(written.section1, written.section2, written.section3)
+        summary = summary_of(written.section1, written.section2, written.section3)
         for names, understood in ((["top.v"], False), (["top.v", "sta.log"], True), (["top.v", "sta_run"], True)):
             files = "".join(f"- {{name: {name}, bytes: 10}}\n" for name in names)
             config = f"{configuration(text)}input_file_details:\n{files}"

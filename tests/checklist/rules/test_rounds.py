@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.checklist.rules.support import Rounds, ask, configuration, rounds, shipped, tagged
+from tests.checklist.rules.support import Rounds, ask, configuration, rounds, shipped, summary_of, tagged
 from transom.checklist.rules import RULE_VERSIONS, rule_table
 from transom.checklist.spec.document import parse_analysis, parse_section1, parse_section2, parse_spec
-from transom.checklist.spec.summary import summarise
 from transom.errors import NeedsModel
 
 BOTH = "Confirm the netlist/spef version is correct."
@@ -152,7 +151,7 @@ def test_a_renamed_item_stops_the_rounds_after_it(both: Rounds) -> None:
     with pytest.raises(NeedsModel, match="Origin of the Netlist"):
         ask("section3", previous_sections=two)
     with pytest.raises(NeedsModel, match="Origin of the Netlist"):
-        ask("section4", previous_sections_summary=summarise(both.section1, two, both.section3))
+        ask("section4", previous_sections_summary=summary_of(both.section1, two, both.section3))
 
 
 def test_a_choice_that_does_not_exist_is_named() -> None:

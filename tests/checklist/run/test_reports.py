@@ -25,14 +25,13 @@ from transom.checklist.run.verdict import (
     Doubt,
     MadeBy,
     Nearest,
-    Trouble,
+    Note,
     UnusedWaiver,
     Verdict,
     Verdicts,
     Violation,
     WaivedItem,
     WaiverUse,
-    Warned,
 )
 
 LOG = "".join(f"line {n}\n" for n in range(1, 7)) + "slack -0.2 <VIOLATED>\nline 8\n"
@@ -61,10 +60,10 @@ FAILED = verdict(
     unused_waivers=(UnusedWaiver(pattern="old*", why="no such text"),),
 )
 PASSED = verdict("STA-02", "PASS", found_items=(CheckedItem(**entry("clean", 1, "line 1")),), seconds=1.5)
-BROKEN = verdict("STA-03", "ERROR", errors=(Trouble(source_file="gone.rpt", message="no such file"),))
+BROKEN = verdict("STA-03", "ERROR", errors=(Note(source_file="gone.rpt", message="no such file"),))
 UNREAD = verdict("STA-04", "NEEDS_MODEL", needs_model=(WordsRow(text="moon", where="description"),))
 DOUBTED = verdict("STA-05", "PASS", doubted=(Doubt(gate="mutation", line=3, message="line 3 may be anything"),))
-REVIEW = verdict("STA-06", "NEEDS_REVIEW", warnings=(Warned(message="mend its ItemSpec"),), checker_type=None)
+REVIEW = verdict("STA-06", "NEEDS_REVIEW", warnings=(Note(message="mend its ItemSpec"),), checker_type=None)
 ALL = together([FAILED, PASSED, BROKEN, UNREAD, DOUBTED, REVIEW])
 
 
@@ -144,7 +143,11 @@ def test_html_shows_the_verdict_first_and_evidence_between_its_neighbours(tmp_pa
 
 def test_html_says_what_is_doubted_and_why_an_item_waits() -> None:
     words = " ".join(Reader(report("html", ALL).decode("utf-8")).texts)
-    assert "Doubted (1)" in words and "line 3 may be anything" in words and "mend its ItemSpec" in words
+    assert (
+        "Doubted by the gates of its build (1)" in words
+        and "line 3 may be anything" in words
+        and "mend its ItemSpec" in words
+    )
 
 
 def test_html_shows_no_lines_of_a_file_that_changed_since(tmp_path: Path) -> None:

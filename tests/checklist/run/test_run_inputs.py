@@ -10,7 +10,9 @@ import pytest
 
 from tests.checklist.run.support import DESIGN, LOG, NETLIST, SPEF, checker, ids, run, write_files
 from tests.formats.reading import whole_text
+from transom.canonical import pretty_json
 from transom.checklist.atoms import Source
+from transom.checklist.results import BuildRecord, MutationRow
 from transom.checklist.run import Roots, load_checker
 from transom.checklist.run.files import classify
 from transom.errors import InputError
@@ -296,8 +298,8 @@ def test_kinds_by_name() -> None:
         ("checker.yaml", b"schema: transom.checker/1\n", "field required"),
         ("checker.yaml", b"a: [", "not valid YAML"),
         ("atoms.py", b"\xff", "not UTF-8"),
-        ("build.json", b"{", "not valid JSON"),
-        ("build.json", b"[]", "not a JSON object"),
+        ("build.json", b"{", "no record of a build"),
+        ("build.json", b"[]", "no record of a build"),
         ("item.yaml", b"description: 5\n", "not a text"),
     ],
 )
@@ -341,9 +343,9 @@ def test_a_wrong_checker_yaml_is_an_error_with_its_line(
 def test_the_checkers_own_copy_of_the_item_is_used_without_another(tmp_path: Path) -> None:
     folder = checker(tmp_path, "versions").folder
     (folder / "item.yaml").write_text("description: x\ninput_files: [a.log]\n")
-    (folder / "build.json").write_text(
-        '{"provider": "rules", "mutation": {"killed": 4, "applicable": 5}, "approved_by": "ann", "x": 1}'
-    )
+    record = BuildRecord.of((), "", "", "L3", "VER-1", "rules", None)
+    tried = MutationRow(killed=4, applicable=5)
+    (folder / "build.json").write_text(pretty_json(record.model_copy(update={"mutation": tried})))
     again = load_checker(folder)
     assert again.item is not None
     assert again.item.item_id == "VER-1"

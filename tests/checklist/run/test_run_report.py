@@ -10,18 +10,17 @@ import pytest
 
 from tests.checklist.run.support import DESIGN, NETLIST, SYNTHESIS_LOG, checker, run
 from transom.canonical import pretty_json
-from transom.checklist.results import WordsRow
+from transom.checklist.results import BuildRecord, WordsRow
 from transom.checklist.run import (
     Verdict,
     artifact_bytes,
-    gravest,
     printed,
     text_report,
     text_reports,
     together,
 )
-from transom.checklist.run.report import Tone
-from transom.checklist.run.verdict import Warned
+from transom.checklist.run.verdict import Note
+from transom.formats.report_page import Tone
 
 ITEM = (
     "requirements: {value: 2, pattern_items: ['9.9', 'Extractor']}\n"
@@ -73,15 +72,17 @@ def test_the_artifact_holds_no_clock_and_no_run(verdict: Verdict) -> None:
     assert Verdict.model_validate_json(artifact_bytes(shown)) == verdict
 
 
-def test_the_gravest_exit_code() -> None:
-    assert [gravest(codes) for codes in ([], [0, 0], [0, 1], [1, 3], [3, 2, 1])] == [0, 0, 1, 3, 2]
+def test_the_gravest_exit_code(verdict: Verdict) -> None:
+    statuses = ("", "PASS PASS", "PASS FAIL", "FAIL NEEDS_MODEL", "NEEDS_MODEL ERROR FAIL")
+    several = [together([verdict.model_copy(update={"status": one}) for one in text.split()]) for text in statuses]
+    assert [one.exit_code for one in several] == [0, 0, 1, 3, 2]
 
 
 def test_several_verdicts_in_one_document(verdict: Verdict) -> None:
     good = verdict.model_copy(update={"status": "PASS"})
     paused = verdict.model_copy(update={"status": "NEEDS_MODEL"})
     several = together([good, verdict, paused])
-    assert several.summary.model_dump() == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1, "NEEDS_REVIEW": 0}
+    assert several.summary == {"PASS": 1, "FAIL": 1, "ERROR": 0, "NEEDS_MODEL": 1, "NEEDS_REVIEW": 0}
     assert several.exit_code == 3
     assert json.loads(pretty_json(several))["schema"] == "transom.checks/1"
     assert text_reports(several).endswith("3 checks: 1 PASS, 1 FAIL, 1 NEEDS_MODEL\n")
@@ -153,7 +154,7 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
         update={"provider": "vendor", "model": "m-1", "mutation_score": 0.934, "approved_by": "ann"}
     )
     words = (WordsRow(text="frob", where="description"),)
-    warned = (Warned(source_file="a.log", line_number=3, message="odd"),)
+    warned = (Note(source_file="a.log", line_number=3, message="odd"),)
     changed = verdict.model_copy(
         update={"status": "NEEDS_MODEL", "needs_model": words, "warnings": warned, "made_by": made, "run_id": "r7"}
     )
@@ -181,5 +182,6 @@ def test_a_checker_that_was_built_for_the_item_does_not_differ_from_it(tmp_path:
     loaded = checker(tmp_path, "versions")
     other = run(loaded, tmp_path, DESIGN, item=ITEM)
     assert other.config_differences
-    build = {**loaded.build, "item_sha256": other.made_by.item_sha256}
+    made = BuildRecord.unfinished("VER-1", "", "").model_copy(update={"status": "done"})
+    build = made.model_copy(update={"item_sha256": other.made_by.item_sha256})
     assert run(replace(loaded, build=build), tmp_path, DESIGN, item=ITEM).config_differences == ()

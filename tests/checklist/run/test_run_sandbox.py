@@ -9,7 +9,7 @@ import pytest
 from tests.checklist.run.support import DATA, DESIGN, LocalRunner, checker, run
 from transom.checklist.run import artifact_bytes
 from transom.checklist.run.check import UNSAFE
-from transom.checklist.run.verdict import Warned
+from transom.checklist.run.verdict import Note
 from transom.checklist.vectors import STANDARD_SOURCE
 from transom.sandbox import Level, Limits, Sandbox
 
@@ -31,7 +31,7 @@ def test_the_sandbox_and_a_plain_process_agree(tmp_path: Path) -> None:
 def test_a_verdict_without_a_sandbox_is_marked(tmp_path: Path) -> None:
     verdict = run(checker(tmp_path, "versions"), tmp_path, DESIGN, item=ITEM, runner=Sandbox(level=Level.NONE))
     assert (verdict.status, verdict.sandbox_level) == ("PASS", "none")
-    assert verdict.warnings == (Warned(message=UNSAFE),)
+    assert verdict.warnings == (Note(message=UNSAFE),)
 
 
 @pytest.mark.parametrize("where", ["sandbox", "process"])

@@ -40,6 +40,10 @@ class FileOverview(Shape):
     skipped: tuple[str, ...]
     broken: dict[str, str] = Field(default_factory=dict)
 
+    def listed(self) -> tuple[str, ...]:
+        """The names of all files that the text names, whether something of them was shown or not."""
+        return tuple(dict.fromkeys((*(file.name for file in self.files), *self.shown)))
+
     def listing(self) -> str:
         """The files as text."""
         own, others = (
@@ -55,6 +59,11 @@ class FileOverview(Shape):
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])
+
+
+def there(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
+    """The files of those names below the roots that exist."""
+    return [path for name in names for root in roots if (path := root / name).is_file()]
 
 
 def survey_files(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits) -> FileOverview:

@@ -46,9 +46,8 @@ def record_of(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> b
 
     What the gates only doubt leaves it for a person to review.
     """
-    if checker.build:
-        record = BuildRecord.model_validate(dict(checker.build))
-    else:
+    record = checker.build
+    if record is None:
         spec = read_bytes(checker.folder / SPEC_FILE).decode("utf-8-sig")
         item = checker.item.text if checker.item else ""
         record = BuildRecord.of((), item, spec, sandbox.level.value, checker.config.item_id, "person", None)

@@ -10,7 +10,7 @@ from transom.canonical import digest
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, ITEM_FILE, atoms_source, checker_yaml
 from transom.checklist.build.gates import Trial, run_gates, run_parser_gates
 from transom.checklist.build.inputs import BuildInputs
-from transom.checklist.build.overview import FileOverview
+from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import numbered
@@ -108,10 +108,8 @@ class TrialRun:
 
 def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
     """What a checker is tried on: the item's own files, and those seen beside them."""
-    others = [root / name for name in overview.shown for root in inputs.roots]
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
-    seen = tuple(path for path in others if path.is_file())
-    return Trial(sandbox, inputs.files, seen, inputs.roots, item)
+    return Trial(sandbox, inputs.files, tuple(there(overview.shown, inputs.roots)), inputs.roots, item)
 
 
 def author(state: BuildState) -> str:

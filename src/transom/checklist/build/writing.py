@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from transom.agent import call
-from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.build.overview import FileOverview
+from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
-from transom.checklist.roles import make_role
+from transom.checklist.spec.roles import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Role, Tier
 from transom.llm.turns import Trust
@@ -121,17 +120,19 @@ class Writers:
 
         async def step(stage: Stage, *values: object) -> T:
             blocks = [block for one, value in zip(given, values, strict=True) for block in one.blocks(value)]
-            tools = self.tools_for(state.inputs) if role.tools else None
+            tools = self.tools_for(state.inputs, state.overview) if role.tools else None
             answer = await call(stage, role, blocks, read, tools=tools)
             stage.note(RESPONSE_FILE, answer.reply.text)
             return answer.value
 
         return await self.run.stage(name, step, *(one.value for one in given), out=out, uses=[role])
 
-    def tools_for(self, inputs: BuildInputs) -> Toolbox:
-        """A new session of looking at files, for one attempt of a role."""
+    def tools_for(self, inputs: BuildInputs, overview: Artifact[FileOverview] | None = None) -> Toolbox:
+        """A new session of looking at files, for one attempt of a role; what its window lists can be read."""
+        listed = [*inputs.files, *(there(overview.value.listed(), inputs.roots) if overview else ())]
         places = Places(tuple(inputs.roots), tuple(inputs.files), dict(inputs.variables))
-        tools, redact = FileSession(places, self.settings.tools).tools(), Redactor(secrets=self.run.chain.secrets)
+        tools = FileSession(places, self.settings.tools, listed).tools()
+        redact = Redactor(secrets=self.run.chain.secrets)
         return Toolbox(tools, max_turns=self.settings.max_turns, redact=redact)
 
 
@@ -148,35 +149,10 @@ def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> Log
         named: the artifacts that the findings name.
     """
     checker = after.checker if CHECKER in named else before.checker
-    atoms = _kept_atoms(before.atoms, after.atoms, named)
+    atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)
-
-
-def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
-    """Atoms B and C; each from the answer only where a finding names it."""
-    if not named & {ATOM_B, ATOM_C}:
-        return before
-    old, new = _halves(before), _halves(after)
-    if named >= {ATOM_B, ATOM_C} or old is None or new is None:
-        return after
-    b = new[0] if ATOM_B in named else old[0]
-    c = new[1] if ATOM_C in named else old[1]
-    return f"{b}\n\n\n{c}\n"
-
-
-def _halves(code: str) -> tuple[str, str] | None:
-    """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
-    body = tree.body if (tree := tree_of(code)) else []
-    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
-    if not found:
-        return None
-    node, lines = found[-1], code.splitlines()
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    own = lines[first : node.end_lineno]
-    rest = lines[:first] + lines[node.end_lineno :]
-    return "\n".join(rest).strip("\n"), "\n".join(own)
 
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:

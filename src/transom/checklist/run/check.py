@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from transom import __version__
 from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
 from transom.checklist.item import Item
 from transom.checklist.run.evaluate import evaluate, patterned_items
-from transom.checklist.run.files import Evidence
 from transom.checklist.run.inputs import Inputs, gather
 from transom.checklist.run.loading import SPEC, LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic
@@ -18,34 +17,21 @@ from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
 from transom.checklist.run.runner import AtomRunner, scope_of, sources_of
 from transom.checklist.run.subjects import silent
-from transom.checklist.run.verdict import ConfigDifference, MadeBy, Outcome, Status, Trouble, Verdict, Warned
+from transom.checklist.run.verdict import ConfigDifference, MadeBy, Note, Outcome, Status, Verdict
 from transom.checklist.run.waivers import apply_waivers
 from transom.errors import AtomFailed, RegexFailed
 from transom.formats.text_files import FileChanged
 from transom.sandbox import Level
 
-_UNFINISHED = Trouble(source_file=None, message="this checker was not finished; see human_intervention_report.json")
+_UNFINISHED = Note(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
-_UNGUARDED = (Warned(message=UNSAFE),)
+_UNGUARDED = (Note(message=UNSAFE),)
 
 
-@dataclass(frozen=True)
-class Settled:
-    """What counts in one run: the item's values where it has them, else the checker's."""
-
-    requirements: Requirements
-    waivers: Waivers
-    differences: tuple[ConfigDifference, ...]
-
-    @property
-    def type(self) -> int:
-        return checker_type(self.requirements.value, self.waivers.value)
-
-
-def settle(config: CheckerConfig, item: Item | None) -> Settled:
-    """Which requirements and waivers count, and where the item differs from the checker's defaults."""
-    requirements = item.requirements if item and item.requirements else config.requirements
-    waivers = item.waivers if item and item.waivers else config.waivers
+def _differences(
+    config: CheckerConfig, item: Item | None, requirements: Requirements, waivers: Waivers
+) -> Iterator[ConfigDifference]:
+    """Where the item differs from the checker's defaults."""
     pairs = [
         ("item_id", item.item_id if item else config.item_id, config.item_id),
         ("requirements.value", _text(requirements.value), _text(config.requirements.value)),
@@ -53,8 +39,9 @@ def settle(config: CheckerConfig, item: Item | None) -> Settled:
         ("waivers.value", _text(waivers.value), _text(config.waivers.value)),
         ("waivers.waive_items", _list(waivers.waive_items), _list(config.waivers.waive_items)),
     ]
-    differences = tuple(ConfigDifference(key=key, item=own, checker=other) for key, own, other in pairs if own != other)
-    return Settled(requirements, waivers, differences)
+    for key, own, other in pairs:
+        if own != other:
+            yield ConfigDifference(key=key, item=own, checker=other)
 
 
 def _text(value: int | None) -> str:
@@ -90,18 +77,19 @@ async def check_files(
         InputError: an undefined variable, or patterns that do not fit the checker.
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
-    item = item or checker.item
-    settled = settle(checker.config, item)
-    patterned_items(checker.config, settled.requirements)
+    item, config, build = item or checker.item, checker.config, checker.build
+    requirements = item.requirements if item and item.requirements else config.requirements
+    waivers = item.waivers if item and item.waivers else config.waivers
+    patterned_items(config, requirements)
     outcome = Outcome(errors=(_UNFINISHED,))
     if not checker.unfinished:
-        outcome = await _judge(checker, settled, inputs, runner, as_of)
-    built_for_it = item is not None and checker.build.get("item_sha256") == item.sha256
+        outcome = await _judge(checker, requirements, waivers, inputs, runner, as_of)
+    built_for_it = item and build and build.item_sha256 == item.sha256
     return Verdict(
-        item_id=checker.config.item_id,
+        item_id=config.item_id,
         status=_status(checker, outcome, fail_on_unused=fail_on_unused),
-        checker_type=settled.type,
-        capability_type=checker.config.capability_type,
+        checker_type=checker_type(requirements.value, waivers.value),
+        capability_type=config.capability_type,
         found_items=outcome.found,
         missing_items=outcome.missing,
         extra_items=outcome.extra,
@@ -110,9 +98,9 @@ async def check_files(
         unused_waivers=outcome.unused,
         errors=outcome.errors,
         warnings=(*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ())),
-        matching=checker.config.matching,
+        matching=config.matching,
         sources=outcome.sources,
-        config_differences=() if built_for_it else settled.differences,
+        config_differences=() if built_for_it else tuple(_differences(config, item, requirements, waivers)),
         inputs=outcome.read,
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
@@ -121,7 +109,14 @@ async def check_files(
     )
 
 
-async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runner: AtomRunner, as_of: str) -> Outcome:
+async def _judge(
+    checker: LoadedChecker,
+    requirements: Requirements,
+    waivers: Waivers,
+    inputs: Inputs,
+    runner: AtomRunner,
+    as_of: str,
+) -> Outcome:
     """What the atoms saw and what follows from it."""
     config, outcome = checker.config, Outcome()
     try:
@@ -129,12 +124,15 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
             evidence, outcome = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
             if outcome.errors:
                 return outcome
-            await rehearse(runner, config, settled.requirements, settled.waivers, evidence)
+            await rehearse(runner, config, requirements, waivers, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
-            judged = await evaluate(config, evidence, settled.requirements, logic)
-            judged = apply_waivers(judged, settled.waivers, config, evidence, as_of)
-            if not (judged.missing or judged.extra) and (unheard := _unheard(config, evidence)):
-                return replace(outcome, errors=unheard)
+            judged = await evaluate(config, evidence, requirements, logic)
+            judged = apply_waivers(judged, waivers, config, evidence, as_of)
+            unheard = () if judged.missing or judged.extra else silent(config.items, evidence)
+            if unheard:  # of several runs one does not say what the others do: no reason to pass
+                why = "names no {}, as others of its kind do: it cannot be judged"
+                notes = (Note(source_file=file.shown, message=why.format(category)) for file, category in unheard)
+                return replace(outcome, errors=tuple(notes))
             return replace(judged, warnings=(*outcome.warnings, *judged.warnings), read=outcome.read)
     except RegexFailed as error:
         why = str(error)
@@ -142,15 +140,7 @@ async def _judge(checker: LoadedChecker, settled: Settled, inputs: Inputs, runne
         why = f"the atoms failed ({error.kind}): {error}"
     except FileChanged as error:  # a file is read again where something is missing, to show the nearest line
         why = f"an input {error}"
-    return replace(outcome, errors=(Trouble(source_file=None, message=why),))
-
-
-def _unheard(config: CheckerConfig, evidence: Evidence) -> tuple[Trouble, ...]:
-    """What would be an error if the check passed: of several runs, one does not say what the others do."""
-    return tuple(
-        Trouble(source_file=file.shown, message=f"names no {category}, as others of its kind do: it cannot be judged")
-        for file, category in silent(config.items, evidence)
-    )
+    return replace(outcome, errors=(Note(source_file=None, message=why),))
 
 
 def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -> Status:
@@ -161,38 +151,32 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
     return "FAIL" if outcome.missing or outcome.extra or (fail_on_unused and outcome.unused) else "PASS"
 
 
-def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Warned]:
+def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:
     """What a reader must know of the checker and of the item."""
     hint = "; hold it to them again with check lint, or approve it with check approve" if checker.unreviewed else ""
     for name in checker.edited:
-        yield Warned(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")
-    if not checker.build and SPEC in checker.digests:
+        yield Note(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")
+    if checker.build is None and SPEC in checker.digests:
         command = f"transom check lint {checker.folder.name}"
-        yield Warned(message=f"no gate has seen this checker; hold it to them with: {command}")
+        yield Note(message=f"no gate has seen this checker; hold it to them with: {command}")
     if checker.approved.void:
-        yield Warned(message=f"the approval of the checker is void: {checker.approved.why_not}")
+        yield Note(message=f"the approval of the checker is void: {checker.approved.why_not}")
     if item:
         for one in item.warnings:
-            yield Warned(source_file=item.path.name, line_number=one.line, message=one.message)
+            yield Note(source_file=item.path.name, line_number=one.line, message=one.message)
 
 
 def _made_by(checker: LoadedChecker, item: Item | None) -> MadeBy:
-    said = {key: value for key, value in checker.build.items() if isinstance(value, str)}
-    score: float | None = None
-    kinds: tuple[str, ...] = ()
-    match checker.build.get("mutation"):
-        case {"killed": int(killed), "applicable": int(applicable), **more}:
-            score = killed / applicable if applicable else None  # of none that was tried there is none
-            listed = more.get("kinds")
-            kinds = tuple(map(str, listed)) if isinstance(listed, list) else ()
+    build = checker.build
+    tried = build.mutation if build else None
     return MadeBy(
         transom=__version__,
         item_sha256=item.sha256 if item else None,
-        itemspec_sha256=said.get("itemspec_sha256"),
+        itemspec_sha256=build.itemspec_sha256 if build else None,
         checker_sha256=checker.sha256,
-        provider=said.get("provider"),
-        model=said.get("model"),
-        mutation_score=score,
-        mutation_kinds=kinds,
+        provider=build.provider if build else None,
+        model=build.model if build else None,
+        mutation_score=tried.killed / tried.applicable if tried and tried.applicable else None,  # of none there is none
+        mutation_kinds=tried.kinds if tried else (),
         approved_by=checker.approved.by,
     )

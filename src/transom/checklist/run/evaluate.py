@@ -17,7 +17,7 @@ from transom.checklist.run.judge import achievement, field_of, is_empty, judge_c
 from transom.checklist.run.logic import Answer, Logic
 from transom.checklist.run.nearest import nearest_line
 from transom.checklist.run.subjects import Subject, answered_by, contradictions, subjects
-from transom.checklist.run.verdict import CheckedItem, DecidedBy, Nearest, Outcome, Violation, Warned
+from transom.checklist.run.verdict import CheckedItem, DecidedBy, Nearest, Note, Outcome, Violation
 from transom.errors import InputError
 
 
@@ -76,7 +76,7 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
     )
 
 
-def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[list[ValidationItem], tuple[Warned, ...]]:
+def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[list[ValidationItem], tuple[Note, ...]]:
     """The items that these files can be asked, and a warning for each other one; all of them where none would be left.
 
     A file whose name says no kind may be of any.
@@ -86,7 +86,7 @@ def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[li
     if not asked:
         return list(items), ()
     left = [item for item in items if item not in asked]
-    return asked, tuple(Warned(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
+    return asked, tuple(Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
 
 
 def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[ValidationItem]:

@@ -13,7 +13,7 @@ from transom.checklist.item import InputName, Item
 from transom.checklist.run.files import Evidence, File, classify, rank_of_kind, reference_of
 from transom.checklist.run.roots import Names, Roots, real_path
 from transom.checklist.run.runner import AtomWorker, Scope, extract
-from transom.checklist.run.verdict import InputRead, Outcome, Trouble, Warned
+from transom.checklist.run.verdict import InputRead, Note, Outcome
 from transom.errors import AtomFailed, InputError
 from transom.formats.text_files import TextFile
 
@@ -72,8 +72,8 @@ class _Gatherer:
         self.entries: list[Entry] = []
         self.targets: dict[tuple[str, str, str], str] = {}
         self.read: list[InputRead] = []
-        self.errors: list[Trouble] = []
-        self.warnings: list[Warned] = []
+        self.errors: list[Note] = []
+        self.warnings: list[Note] = []
         self.names = Names(inputs.roots)
         self.queue: list[tuple[Path, str, int]] = []
         self.folders: list[Path] = []  # what references may point into
@@ -193,10 +193,10 @@ class _Gatherer:
                 self.warn(facts.note, shown)
 
     def trouble(self, source: str | None, message: str, line: int | None = None) -> None:
-        self.errors.append(Trouble(source_file=source, line_number=line, message=message))
+        self.errors.append(Note(source_file=source, line_number=line, message=message))
 
     def warn(self, message: str, source: str | None = None, line: int | None = None) -> None:
-        self.warnings.append(Warned(source_file=source, line_number=line, message=message))
+        self.warnings.append(Note(source_file=source, line_number=line, message=message))
 
 
 def _refusal(error: AtomFailed) -> tuple[int | None, str]:

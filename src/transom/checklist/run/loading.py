@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from transom.canonical import Json, digest
+from transom.canonical import digest
 from transom.checklist.atoms import CheckerConfig
 from transom.checklist.item import Item, load_item
 from transom.checklist.patterns import config_problems
-from transom.checklist.results import GateRow
+from transom.checklist.results import BuildRecord
 from transom.checklist.run.approval import SignOff, sign_off
 from transom.checklist.run.hand_written import ATOM_A, complete_atoms, complete_config, item_of_files
 from transom.checklist.run.verdict import Doubt
 from transom.errors import InputError
-from transom.formats.yaml_files import YamlFile, load_yaml, read_bytes
+from transom.formats.yaml_files import load_yaml, read_bytes
 from transom.formats.yaml_models import validate_yaml
 
-_GATES = TypeAdapter(tuple[GateRow, ...])
-_TOLD = ("provider", "model", "mutation")
+_TOLD = {"provider", "model", "mutation"}
 ATOMS, CONFIG, BUILD, ITEM, SPEC = "atoms.py", "checker.yaml", "build.json", "item.yaml", "ItemSpec.md"
 
 
@@ -32,7 +30,7 @@ class LoadedChecker:
 
     Attributes:
         atoms: source of atom A, and of B and C where they are its own. Untrusted.
-        build: how it came to be; read by key, absent keys are unknown.
+        build: how it came to be; None where nobody recorded it.
         item: the copy of the item that it was built for.
         sha256: of atoms and configuration together.
         digests: name -> SHA-256 of the files that an approval is for.
@@ -43,7 +41,7 @@ class LoadedChecker:
     folder: Path
     atoms: str
     config: CheckerConfig
-    build: Mapping[str, Json]
+    build: BuildRecord | None
     item: Item | None
     sha256: str
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -53,27 +51,21 @@ class LoadedChecker:
     @property
     def unfinished(self) -> bool:
         """Whether its build gave up, so that no verdict of it counts."""
-        return self.build.get("status") == "human_required"
+        return self.build is not None and self.build.status == "human_required"
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """What the gates of its build left open and no person has taken since."""
-        if self.build.get("status") != "needs_review" or self.approved.by:
+        if self.build is None or self.build.status != "needs_review" or self.approved.by:
             return ()
-        try:
-            gates = _GATES.validate_python(self.build.get("gates", ()))
-        except ValidationError:
-            gates = ()
-        rows = [row for gate in gates if not gate.passed for row in gate.findings]
-        doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in rows)
+        doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in self.build.findings)
         return doubts or (Doubt(gate="build", line=None, message="the gates did not pass this checker"),)
 
     @property
     def edited(self) -> tuple[str, ...]:
         """Files that are not as the gates of the build passed them; a stub was never passed."""
-        passed = self.build.get("files") if self.build.get("status") == "done" else None
-        known = passed if isinstance(passed, dict) else {}
-        return tuple(name for name, sha in known.items() if name in self.digests and self.digests[name] != sha)
+        passed = self.build.files if self.build and self.build.status == "done" else {}
+        return tuple(name for name, sha in passed.items() if self.digests.get(name, sha) != sha)
 
     @property
     def unreviewed(self) -> bool:
@@ -100,7 +92,8 @@ def load_checker(folder: Path) -> LoadedChecker:
     spec = read_bytes(folder / SPEC) if (folder / SPEC).exists() else None
     file = complete_config(load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None)
     config = validate_yaml(CheckerConfig, file)
-    _check_patterns(config, file)
+    for problem, *keys in config_problems(config):  # before anything runs: an invalid one is never just no match
+        raise InputError(problem, where=file.where(*keys))
     item = load_item(folder / ITEM) if (folder / ITEM).exists() else item_of_files(folder, config.description)
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
@@ -110,7 +103,7 @@ def load_checker(folder: Path) -> LoadedChecker:
         digests[SPEC] = digest(spec)
     build = _build(folder / BUILD)
     if build:  # what a verdict tells of it; the rest may change when the same checker is held to the gates again
-        digests[BUILD] = digest({name: build.get(name) for name in _TOLD})
+        digests[BUILD] = digest(build.model_dump(mode="json", include=_TOLD))
     approved = sign_off(folder, digests)
     return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved, file.text)
 
@@ -122,19 +115,11 @@ def _source(path: Path) -> str:
         raise InputError("is not UTF-8", where=str(path), hint="build the checker again") from error
 
 
-def _build(path: Path) -> Mapping[str, Json]:
+def _build(path: Path) -> BuildRecord | None:
     if not path.exists():
-        return {}
+        return None
     try:
-        data = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"is not valid JSON: {error}", where=str(path), hint="build the checker again") from error
-    if not isinstance(data, dict):
-        raise InputError("is not a JSON object", where=str(path), hint="build the checker again")
-    return data
-
-
-def _check_patterns(config: CheckerConfig, file: YamlFile) -> None:
-    """Compile every expression before anything runs: an invalid one is an error, never just no match."""
-    for problem, *keys in config_problems(config):
-        raise InputError(problem, where=file.where(*keys))
+        return BuildRecord.model_validate_json(read_bytes(path))
+    except ValidationError as error:
+        what = f"is no record of a build: {error.errors(include_url=False)[0]['msg']}"
+        raise InputError(what, where=str(path), hint="build the checker again") from error

@@ -1,42 +1,26 @@
-"""The verdict as text for people: the answer first, then what to look at, then what stands behind it."""
+"""The verdict for people: the answer first, then what to look at, then what stands behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
-from transom.checklist.run.verdict import CheckedItem, Doubt, InputRead, Verdict, Verdicts, Violation, WaivedItem
+from transom.checklist.run.verdict import CheckedItem, Note, Verdict, Verdicts, Violation, WaivedItem
+from transom.formats.report_page import SHOWN, Entry, Part, Section, Style, Tone, place, plain, text_of
 
-E = TypeVar("E")
-
-Tone = Literal["pass", "fail", "error", "warn", "dim"]
-Style = Callable[[Tone, str], str]
-
-SHOWN = 20
 NEXT_DOUBTED = (
     "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
     "else correct atoms.py or checker.yaml there and build again"
 )
-NEXT_WORDS = "ask a model (--model), reword it, or add a knowledge file (paths.knowledge_dirs)"
-_WIDTH = 300
-_TONES: dict[str, Tone] = {
-    "PASS": "pass",
-    "FAIL": "fail",
-    "ERROR": "error",
-    "NEEDS_MODEL": "warn",
-    "NEEDS_REVIEW": "warn",
-}
-
-
-def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
-    """No colour: the text is the same in a pipe and in a file."""
-    return text
+NEXT_WORDS = "ask a model (--model), reword it, or teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
+_TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
+_KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
+_STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
 
 
 def text_report(verdict: Verdict, style: Style = plain) -> str:
     """One verdict as lines of text, with a final newline."""
-    return "\n".join(_lines(verdict, style)) + "\n"
+    return text_of(part_of(verdict), style)
 
 
 def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
@@ -47,129 +31,97 @@ def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
 
 def summary(verdicts: Verdicts, style: Style = plain) -> str:
     """How many there are of each status, in one line."""
-    counts = verdicts.summary.model_dump()
-    told = ", ".join(style(_TONES[name], f"{count} {name}") for name, count in counts.items() if count)
+    counts = verdicts.summary.items()
+    told = ", ".join(style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count)
     many = len(verdicts.checks)
     return f"{many} check{'' if many == 1 else 's'}: {told}"
 
 
-def _lines(verdict: Verdict, style: Style) -> Iterator[str]:
-    def warned(text: str) -> list[str]:
-        return [style("warn", f"  {text}")]
-
-    yield _headline(verdict, style)
-    for trouble in verdict.errors:
-        yield style("error", f"  error: {at(trouble)}{_short(trouble.message)}")
-    for words in verdict.needs_model:
-        yield style("warn", f'  not understood: "{_short(words.text)}" in {words.where}')
-    if verdict.needs_model:
-        yield f"  {NEXT_WORDS}"
-    yield from _section("doubted by the gates of its build", verdict.doubted, lambda one: warned(_doubt(one)))
-    yield from [f"  {NEXT_DOUBTED}"] if verdict.doubted else []
-    by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
-    for word in ("violations", "missing", "not wanted", "known"):
-        yield from _section(word, by_word[word], lambda one: _violation(one, style))
-    yield from _section("waived", verdict.waived, lambda one: _waived(one, style))
-    if verdict.waiver_comments:
-        yield "\nGlobal waiver"
-        for comment in verdict.waiver_comments:
-            yield f"  {comment.text}" + (f" ({comment.reason})" if comment.reason else "")
-    yield from _section("unused waivers", verdict.unused_waivers, lambda one: warned(f"{one.pattern}: {one.why}"))
-    for word in ("holds", "found"):
-        yield from _section(word, by_word[word], lambda one: _found(one, lines, style))
-    yield from _section("warnings", verdict.warnings, lambda one: warned(f"{at(one)}{_short(one.message)}"))
-    if verdict.config_differences:
-        yield "\nTaken from the item (the checker was built with other values)"
-        for one in verdict.config_differences:
-            yield f"  {one.key}: {_short(one.item)}, checker {_short(one.checker)}"
-    yield from _section("inputs", verdict.inputs, lambda one: [style("dim", f"  {_read(one)}")])
-    yield from ("", *(style("dim", line) for line in _provenance(verdict)))
-
-
-def headline(verdict: Verdict, style: Style = plain) -> tuple[str, str]:
+def headline(verdict: Verdict) -> tuple[str, str]:
     """The status, and what it rests on."""
-    by_word = verdict.entries
+    by_word, errors = verdict.entries, len(verdict.errors)
     words = ("holds", "found", "violations", "missing", "not wanted", "known", "waived")
-    counts = {word: len(by_word[word]) for word in words}
+    counts = [(len(by_word[word]), word) for word in words if by_word[word]]
     shown = ", ".join(
-        f"{count} {'violation' if (count, word) == (1, 'violations') else word}"
-        for word, count in counts.items()
-        if count
+        f"{count} {'violation' if (count, word) == (1, 'violations') else word}" for count, word in counts
     )
-    errors = len(verdict.errors)
     tail = f"{errors} error{'' if errors == 1 else 's'}" if verdict.status == "ERROR" else shown
     more = ", doubted" if verdict.doubted else ", nothing new" if verdict.nothing_new else ""
-    return style(_TONES[verdict.counted_as], f"{verdict.status}{more}"), tail
+    return f"{verdict.status}{more}", tail
 
 
-def _headline(verdict: Verdict, style: Style) -> str:
-    status, tail = headline(verdict, style)
+def part_of(verdict: Verdict) -> Part:
+    """What stands on a page of one verdict."""
+    status, tail = headline(verdict)
     kind = (
         f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})" if verdict.checker_type else ""
     )
-    if verdict.checker_type is None and verdict.status != "ERROR":
-        return f"{style(_TONES[verdict.status], verdict.status)}  {verdict.item_id}"
-    return f"{status}  {verdict.item_id}  {tail or '0 found'}{kind}"
+    judged = verdict.checker_type is not None or verdict.status == "ERROR"
+    lead = f"{tail or '0 found'}{kind}" if judged else ""
+    sections = tuple(one for one in _sections(verdict) if one.entries or one.text)
+    return Part(verdict.item_id, status, _TONES[verdict.exit_code], lead, sections, tuple(_provenance(verdict)))
 
 
-def _section(title: str, entries: Sequence[E], show: Callable[[E], Iterable[str]]) -> Iterator[str]:
-    if entries:
-        yield f"\n{title.capitalize()} ({len(entries)})"
-        for entry in entries[:SHOWN]:
-            yield from show(entry)
-    if len(entries) > SHOWN:
-        yield f"  … and {len(entries) - SHOWN} more (--format json lists all)"
+def _sections(verdict: Verdict) -> Iterator[Section]:
+    words = (Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model)
+    yield Section("", (*_notes("error", verdict.errors), *words), (NEXT_WORDS,) if verdict.needs_model else ())
+    doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
+    yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
+    by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}
+    for word in ("violations", "missing", "not wanted", "known", "waived"):
+        yield _judged(word, by_word[word], lines)
+    comments = (f"{one.text} ({one.reason})" if one.reason else one.text for one in verdict.waiver_comments)
+    yield Section("Global waiver", text=tuple(comments))
+    yield Section("Unused waivers", tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers))
+    for word in ("holds", "found"):
+        yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
+    yield Section("Warnings", _notes("warn", verdict.warnings))
+    differences = (f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences)
+    yield Section("Taken from the item (the checker was built with other values)", text=tuple(differences))
+    read = ((one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}") for one in verdict.inputs)
+    yield Section("Inputs", tuple(Entry(told, file=path) for path, told in read), closed=True)
 
 
-def _title(one: CheckedItem) -> str:
-    value = f": {_short(one.value)}" if one.value else ""
-    return f"{one.id} {one.name}{value}"
+def _notes(tone: Tone, rows: Iterable[Note]) -> tuple[Entry, ...]:
+    return tuple(Entry(row.message, tone, row.source_file, row.line_number) for row in rows)
 
 
-def _violation(one: CheckedItem, style: Style) -> Iterator[str]:
-    yield f"  {at(one)}{_title(one)}"
-    yield f"      {_short(one.reason)}"
-    yield from _decided_by(one, style)
-    near = one.nearest if isinstance(one, Violation) else None
-    if near is None or (near.source_file, near.line_number) == (one.source_file, one.line_number):
-        return
-    yield style("dim", f"      nearest: {at(near)}{_short(near.content)}")
-    if near.why_not != one.reason:
-        yield style("dim", f"      why not: {_short(near.why_not)}")
+def _judged(word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int], *, closed: bool = False) -> Section:
+    tone = _KINDS.get(word, "fail")
+    rows = [
+        Entry(
+            title_of(one), tone, one.source_file, one.line_number, one.reason, tuple(_facts(one, lines)),
+            one.matched_content,
+        )
+        for one in entries
+    ]  # fmt: skip
+    return Section(word.capitalize(), tuple(rows), closed=closed)
 
 
-def _waived(one: WaivedItem, style: Style) -> Iterator[str]:
-    yield f"  {at(one)}{_title(one)}"
-    use = one.waiver
-    because = f", because: {use.reason}" if use.reason else ", no reason given"
-    until = f", until {use.expires}" if use.expires else ""
-    owner = f", {use.owner}" if use.owner else ""
-    by = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
-    yield style("dim", f"      {_short(one.reason)}")
-    yield style("dim", f"      waived by {by}{because}{owner}{until}")
+def title_of(one: CheckedItem) -> str:
+    """What was judged, and what was seen."""
+    return f"{one.id} {one.name}" + (f": {one.value}" if one.value else "")
 
 
-def _found(one: CheckedItem, lines: Mapping[str, int], style: Style) -> Iterator[str]:
-    yield style("dim", f"  {at(one)}{_title(one)}")
+def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     if one.mode == "forbid" and one.line_number is None and (count := lines.get(one.source_file or "")):
-        yield style("dim", f"      none in its {count} line{'' if count == 1 else 's'}")
-    yield from _decided_by(one, style)
-
-
-def _decided_by(one: CheckedItem, style: Style) -> Iterator[str]:
-    """The places of all entries that decided, where they were several."""
-    if one.decided_by:
-        places = [at(place).removesuffix(": ") for place in one.decided_by[:SHOWN]]
+        yield "none in its", f"{count} line{'' if count == 1 else 's'}"
+    if one.decided_by:  # the places of all entries that decided, where they were several
+        places = [place(row.source_file, row.line_number) for row in one.decided_by[:SHOWN]]
         more = f" and {len(one.decided_by) - SHOWN} more" if len(one.decided_by) > SHOWN else ""
-        yield style("dim", f"      decided by {', '.join(places)}{more}")
-
-
-def _doubt(one: Doubt) -> str:
-    return f"{one.gate}: {_short(one.message)}"
-
-
-def _read(one: InputRead) -> str:
-    return f"{one.path}  {one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}"
+        yield "decided by", f"{', '.join(places)}{more}"
+    near = one.nearest if isinstance(one, Violation) else None
+    if isinstance(one, WaivedItem):
+        use = one.waiver
+        by = "global waiver" if use.match == "global" else f"{use.pattern} ({use.match})"
+        because = f", because: {use.reason}" if use.reason else ", no reason given"
+        until = f", until {use.expires}" if use.expires else ""
+        yield "waived by", f"{by}{because}{f', {use.owner}' if use.owner else ''}{until}"
+    elif near and (near.source_file, near.line_number) != (one.source_file, one.line_number):
+        at = place(near.source_file, near.line_number)
+        yield "nearest:", f"{at}: {near.content}" if at else near.content
+        if near.why_not != one.reason:
+            yield "why not:", near.why_not
 
 
 def _provenance(verdict: Verdict) -> Iterator[str]:
@@ -191,24 +143,3 @@ def _provenance(verdict: Verdict) -> Iterator[str]:
         yield f"  sandbox {level}: the checker's code ran without files, network and other processes"
     if made.mutation_score is not None:
         yield "  mutation score: of the altered lines of evidence that it was tried on, the share that it noticed"
-
-
-class Placed(Protocol):
-    """What stands somewhere."""
-
-    @property
-    def source_file(self) -> str | None: ...
-    @property
-    def line_number(self) -> int | None: ...
-
-
-def at(one: Placed) -> str:
-    """`FILE:LINE: `, as far as that is known."""
-    line = "" if one.line_number is None else f"{one.line_number}: "
-    return f"{_short(one.source_file)}:{line or ' '}" if one.source_file else ""
-
-
-def _short(text: str) -> str:
-    # Logs may hold escape sequences; none of them shall reach a terminal.
-    flat = "".join(character if character.isprintable() else "·" for character in " ".join(text.split()))
-    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"

@@ -9,7 +9,7 @@ from typing import Literal
 from transom.checklist.atoms import Entry, ValidationItem
 from transom.checklist.run.files import RANKS, Evidence, File, reference_of
 from transom.checklist.run.judge import field_of, has_field, is_empty
-from transom.checklist.run.verdict import AnsweredBy, Warned
+from transom.checklist.run.verdict import AnsweredBy, Note
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def answered_by(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[An
     return tuple(seen.values())
 
 
-def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Warned, ...]:
+def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Note, ...]:
     """Where files say other things of one subject, and which of them counts."""
-    found: dict[str, Warned] = {}
+    found: dict[str, Note] = {}
     for item in items:
         if item.quantifier != "per_file":
             continue  # entries that are judged one by one do not contradict each other
@@ -83,11 +83,11 @@ def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple
             for entry in subject.overruled:
                 counted = subject.answers[0]
                 message = (
-                    f"{entry.source_file}:{entry.line_number} says {_words(item, entry)} of {subject.name}, "
-                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)}; the latter counts"
+                    f"{counted.source_file}:{counted.line_number} says {_words(item, counted)} of {subject.name} and "
+                    f"counts; {entry.source_file}:{entry.line_number} says {_words(item, entry)} and is passed over"
                 )
                 at = {"source_file": entry.source_file, "line_number": entry.line_number}
-                found.setdefault(message, Warned(**at, message=message))
+                found.setdefault(message, Note(**at, message=message))
     return tuple(found.values())
 
 

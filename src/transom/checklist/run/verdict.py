@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -108,16 +108,8 @@ class UnusedWaiver(Shape):
     reason: str | None = None
 
 
-class Trouble(Shape):
-    """Why a check has no answer: a file that cannot be read, an atom that failed."""
-
-    source_file: str | None
-    line_number: int | None = None
-    message: str
-
-
-class Warned(Shape):
-    """Something that a reader should know and that does not decide."""
+class Note(Shape):
+    """Why a check has no answer, or what a reader should know and does not decide; of a file, a line or neither."""
 
     source_file: str | None = None
     line_number: int | None = None
@@ -209,8 +201,8 @@ class Verdict(Shape):
     waived: tuple[WaivedItem, ...] = ()
     waiver_comments: tuple[WaiverComment, ...] = ()
     unused_waivers: tuple[UnusedWaiver, ...] = ()
-    errors: tuple[Trouble, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    errors: tuple[Note, ...] = ()
+    warnings: tuple[Note, ...] = ()
     needs_model: tuple[WordsRow, ...] = ()
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     sources: tuple[AnsweredBy, ...] = ()
@@ -260,8 +252,8 @@ class Outcome:
     waived: tuple[WaivedItem, ...] = ()
     comments: tuple[WaiverComment, ...] = ()
     unused: tuple[UnusedWaiver, ...] = ()
-    errors: tuple[Trouble, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    errors: tuple[Note, ...] = ()
+    warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
     read: tuple[InputRead, ...] = ()
 
@@ -271,40 +263,25 @@ def _is_found(one: CheckedItem) -> bool:
     return one.mode == "forbid" and one.line_number is not None
 
 
-class Summary(Shape):
-    """How many checks ended with each status; a doubted one needs review."""
-
-    PASS: int = 0
-    FAIL: int = 0
-    ERROR: int = 0
-    NEEDS_MODEL: int = 0
-    NEEDS_REVIEW: int = 0
-
-
 class Verdicts(Shape):
-    """Several checks in one document."""
+    """Several checks in one document. `summary` says how many ended with each status; a doubted one needs review."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
-    summary: Summary
+    summary: dict[Status, int]
     checks: tuple[Verdict, ...]
 
     @property
     def exit_code(self) -> int:
-        return gravest(check.exit_code for check in self.checks)
-
-
-def gravest(codes: Iterable[int]) -> int:
-    """The exit code of several: an error before a pause before a no before a yes."""
-    present = set(codes)
-    return next((code for code in _GRAVITY if code in present), 0)
+        """That of the gravest: an error before a pause before a no before a yes."""
+        return min((check.exit_code for check in self.checks), key=_GRAVITY.index, default=0)
 
 
 def together(checks: Sequence[Verdict]) -> Verdicts:
     """Several verdicts as one document, in the order given."""
     counts = {status: sum(check.counted_as == status for check in checks) for status in EXIT_CODES}
-    return Verdicts(summary=Summary(**counts), checks=tuple(checks))
+    return Verdicts(summary=counts, checks=tuple(checks))
 
 
 def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str) -> Verdict:

@@ -17,13 +17,13 @@ from transom.checklist.patterns import REGEX
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.verdict import (
     CheckedItem,
+    Note,
     Outcome,
     UnusedWaiver,
     Violation,
     WaivedItem,
     WaiverComment,
     WaiverUse,
-    Warned,
 )
 from transom.checklist.standard_atoms import validate_logic
 
@@ -61,7 +61,7 @@ def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outc
     outcome = replace(outcome, comments=listed)
     if comments and all(_expired(comment, as_of) for comment in comments):
         latest = max(comment.expires or "" for comment in comments)
-        warned = Warned(message=f"the global waiver expired {latest} and does not apply")
+        warned = Note(message=f"the global waiver expired {latest} and does not apply")
         return replace(outcome, warnings=(*outcome.warnings, warned))
     first = comments[0] if comments else None
     why = {"reason": first.reason or first.pattern, "owner": first.owner, "expires": first.expires} if first else {}

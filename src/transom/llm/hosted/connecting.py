@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from transom.errors import InputError, SettingsError, install_hint
-from transom.llm.hosted.addresses import ollama_url, service_of, whose_model
+from transom.llm.hosted.addresses import ollama_url, service_of
 from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
     from transom.config import HostedSettings
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A vendor, its usual address, and the variables in which people keep addresses of their own."""
+class _Kind(NamedTuple):
+    """A vendor, its usual address, and the variable in which people keep an address of their own."""
 
     vendor: type[AnthropicVendor | OpenAIVendor | OllamaVendor]
     url: str
@@ -51,34 +49,18 @@ _KEYS = {
     "openrouter": "OPENROUTER_API_KEY",
     "ollama": "OLLAMA_API_KEY",
 }
-_NEEDS_KEY = ("anthropic", "openai", "azure", "openrouter")
 
 
-@dataclass(frozen=True)
-class ServerAddress:
-    """Address and key of a kind of provider.
-
-    Attributes:
-        url: the base URL.
-        service: `anthropic`, `openai`, `azure`, `openrouter`, `ollama`; "" for a server of which nothing is known.
-        key_variable: the environment variable that is looked at.
-        key: what stands there; None where nothing does.
-        needs_key: whether it answers no request without a key.
-        proxy: through which it is asked; None where it is asked directly.
-    """
-
-    url: str
-    service: str
-    key_variable: str
-    key: str | None = field(repr=False)
-    needs_key: bool
-    proxy: str | None = field(default=None, repr=False)
-
-
-def place_of(
-    kind: str, settings: HostedSettings, *, base_url: str | None = None, environ: Mapping[str, str] = os.environ
-) -> ServerAddress:
-    """The address of a kind of provider: `base_url`, its settings, the vendor's variable, or its usual address.
+def server_of(
+    kind: str,
+    settings: HostedSettings,
+    *,
+    base_url: str | None = None,
+    stream: bool = True,
+    environ: Mapping[str, str] = os.environ,
+) -> Server:
+    """The server of a kind of provider, at `base_url`, as its settings or the vendor's variable say, or at its usual
+    address.
 
     Raises:
         SettingsError: that is no address, or what its key's variable holds cannot be sent.
@@ -92,12 +74,20 @@ def place_of(
     except ValueError as error:
         what = f"{shown(url)!r} is no address of a server: {error}"
         raise SettingsError(what, where=kind, hint="say http://HOST:PORT or https://HOST") from None
-    service = kind if kind == "ollama" else service_of(url, getattr(settings, "api_version", None))
+    version = getattr(settings, "api_version", None)
+    service = kind if kind == "ollama" else service_of(url, version)
     variable = settings.key_variable or _KEYS[service or kind]
-    needs = service in _NEEDS_KEY or settings.key_variable is not None
-    key = _key(variable, environ, kind)
-    proxy = proxy_of(url, local=settings.local, environ=environ)
-    return ServerAddress(url.rstrip("/"), service, variable, key, needs, proxy)
+    return Server(
+        url.rstrip("/"),
+        _key(variable, environ, kind),
+        version,
+        settings.timeout_seconds,
+        stream,
+        key_variable=variable,
+        needs_key=service not in ("", "ollama") or settings.key_variable is not None,
+        service=getattr(settings, "service", None) or service,
+        proxy=proxy_of(url, local=settings.local, environ=environ),
+    )
 
 
 def connect(
@@ -125,44 +115,26 @@ def connect(
             the proxy to it. One line says what to do.
     """
     kind, _, model = name.partition(":")
+    vendor = _KINDS[kind].vendor
     if not model:
-        example = _KINDS[kind].example
         what = "this provider needs the name of a model"
-        raise InputError(what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{example}")
+        raise InputError(what, where=kind, hint=f"say {kind}:NAME, e.g. {kind}:{_KINDS[kind].example}")
     if find_spec(kind) is None:
-        what = f"the package {kind} is not installed"
-        raise InputError(what, where=name, hint=install_hint(kind))
-    place = place_of(kind, settings, base_url=base_url, environ=environ)
-    if place.key is None and place.needs_key:
-        hint = "set it and try again"
-        if environ.get(_KEYS[kind]):  # the usual one, which this server is not asked with
-            hint += f", or set llm.{kind}.key_variable: {_KEYS[kind]}"
-        raise InputError(f"there is no key: {place.key_variable} is not set", where=name, hint=hint)
-    version = getattr(settings, "api_version", None)
-    spoken = getattr(settings, "service", None) or whose_model(model, place.service, version)
-    server = Server(
-        place.url,
-        place.key or NO_KEY,
-        version,
-        settings.timeout_seconds,
-        stream,
-        key_variable=place.key_variable,
-        official=place.service == kind,
-        service=spoken,
-        proxy=place.proxy,
-    )
-    service = {"azure": "openai"}.get(spoken, "anthropic" if kind == "anthropic" else spoken)
-    known = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
-    provider = HostedProvider(_KINDS[kind].vendor(server), model, server, known, local=settings.local)
+        raise InputError(f"the package {kind} is not installed", where=name, hint=install_hint(kind))
+    server = server_of(kind, settings, base_url=base_url, stream=stream, environ=environ)
+    if server.needs_key and server.api_key == NO_KEY:
+        what = f"there is no key: {server.key_variable} is not set"
+        raise InputError(what, where=name, hint="set it and try again")
+    service = server.service if kind == "openai" else kind
+    caps = known_model(service, model, context_tokens=settings.context_tokens, parallel_tools=settings.parallel_tools)
+    provider = HostedProvider(vendor(server), model, server, caps, local=settings.local)
     limits = Limits(settings.requests_per_minute, settings.tokens_per_minute)
-    account = "" if place.key_variable == _KEYS[place.service or kind] else f" {place.key_variable}"
-    server_name = f"{kind} {urlsplit(place.url).netloc.rpartition('@')[2]}{account}"
-    bucket = Bucket(server_name, limits, store=store or PROCESS)
-    return RetryingProvider(provider, settings.retry, bucket)
+    account = f"{kind} {urlsplit(server.base_url).netloc.rpartition('@')[2]} {server.key_variable}"
+    return RetryingProvider(provider, settings.retry, Bucket(account, limits, store=store or PROCESS))
 
 
-def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
-    """The key in a variable, without the line end that it may have been read with; None where there is none.
+def _key(variable: str, environ: Mapping[str, str], kind: str) -> str:
+    """The key in a variable, without the line end that it may have been read with; `NO_KEY` where there is none.
 
     Raises:
         SettingsError: no header takes it. The message quotes nothing of it; SDKs would show all of it.
@@ -171,4 +143,4 @@ def _key(variable: str, environ: Mapping[str, str], kind: str) -> str | None:
     if not (key.isascii() and key.isprintable()):
         what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"
         raise SettingsError(what, where=kind, hint="copy it anew, as plain text in one line")
-    return key or None
+    return key or NO_KEY

@@ -6,30 +6,31 @@ How a vendor's cache counts is in `cache_terms`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from transom.llm.cache_terms import terms_of
 from transom.llm.capabilities import Capabilities
 
 _CLAUDE = Capabilities(
+    bytes_per_token=1.9,
     context_tokens=200_000,
     streaming=True,
     structured_output=True,
-    vision=True,
     caching="breakpoints",
 )
 _GPT = Capabilities(
+    bytes_per_token=2.7,
     context_tokens=128_000,
     streaming=True,
     structured_output=True,
-    vision=True,
     sampling=True,
     caching="automatic",
 )
 # Ollama's server and vLLM hold every reply to the grammar of an answer, so that no tool is called; llama.cpp's refuses
 # a grammar beside tools. What else speaks like OpenAI is taken to be no better.
 _COMPATIBLE = Capabilities(
+    bytes_per_token=2.0,
     context_tokens=8_192,
     streaming=True,
     structured_output=True,
@@ -38,54 +39,41 @@ _COMPATIBLE = Capabilities(
 )
 
 
-@dataclass(frozen=True)
-class Known:
-    """Known properties of the models of one name pattern.
-
-    Attributes:
-        caps: what may be asked.
-        bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
-    """
-
-    caps: Capabilities
-    bytes_per_token: float
-
-
 # The first pattern that fits counts. The tokenizer of Claude makes 1.35 to 1.6 tokens of one of GPT's.
-_ANTHROPIC: Mapping[str, Known] = {
-    "*": Known(_CLAUDE, 1.9),
+_ANTHROPIC: Mapping[str, Capabilities] = {"*": _CLAUDE}
+_OPENAI: Mapping[str, Capabilities] = {
+    "gpt-5*": replace(_GPT, context_tokens=400_000, sampling=False),
+    "gpt-4.1*": replace(_GPT, context_tokens=1_000_000),
+    "o[134]*": replace(_GPT, context_tokens=200_000, sampling=False),
+    "*": _GPT,
 }
-_OPENAI: Mapping[str, Known] = {
-    "gpt-5*": Known(replace(_GPT, context_tokens=400_000, sampling=False), 2.7),
-    "gpt-4.1*": Known(replace(_GPT, context_tokens=1_000_000), 2.7),
-    "o[134]*": Known(replace(_GPT, context_tokens=200_000, sampling=False), 2.7),
-    "*": Known(_GPT, 2.7),
-}
-_OPENROUTER: Mapping[str, Known] = {
-    "anthropic/*": Known(replace(_CLAUDE, sampling=True, tells_cost=True), 1.9),
-    "*": Known(replace(_COMPATIBLE, context_tokens=128_000, tells_cost=True), 2.0),
+_OPENROUTER: Mapping[str, Capabilities] = {
+    "anthropic/*": replace(_CLAUDE, sampling=True, tells_cost=True),
+    "*": replace(_COMPATIBLE, context_tokens=128_000, tells_cost=True),
 }
 # Ollama is sent the size of the window; of other compatible servers it is unknown.
-_OLLAMA: Mapping[str, Known] = {"*": Known(_COMPATIBLE, 2.0)}
-_OTHERS: Mapping[str, Known] = {"*": Known(replace(_COMPATIBLE, context_known=False), 2.0)}
+_OLLAMA: Mapping[str, Capabilities] = {"*": _COMPATIBLE}
+_OTHERS: Mapping[str, Capabilities] = {"*": replace(_COMPATIBLE, context_known=False)}
 _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER, "ollama": _OLLAMA}
 
 
-def known_model(service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True) -> Known:
+def known_model(
+    service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True
+) -> Capabilities:
     """The known properties of a model.
 
     Args:
-        service: `anthropic`, `openai`, `openrouter`; anything else is a server of which nothing is known.
+        service: `anthropic`, `openai`, `azure`, `openrouter`, `ollama`; else a server of which nothing is known.
         model: its name.
         context_tokens: its window from the settings, if set.
         parallel_tools: whether one reply may call several.
     """
-    table = _TABLES.get(service, _OTHERS)
+    service = "openai" if service == "azure" else service
     name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them
-    found = next(known for pattern, known in table.items() if fnmatchcase(name, pattern))
-    caps = replace(found.caps, parallel_tools=parallel_tools)
+    found = next(caps for pattern, caps in _TABLES.get(service, _OTHERS).items() if fnmatchcase(name, pattern))
+    caps = replace(found, parallel_tools=parallel_tools)
     if caps.caching != "none":
         caps = replace(caps, cache_minimum=terms_of(f"{service}:{model}").least)
     if context_tokens is not None:
         caps = replace(caps, context_tokens=context_tokens, context_known=True)
-    return replace(found, caps=caps)
+    return caps

@@ -13,7 +13,6 @@ from transom.llm.deltas import OnDelta
 from transom.llm.hosted.addresses import hint_of
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import unreadable
-from transom.llm.hosted.models import Known
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.vendor import Vendor
 from transom.llm.provider import Provider
@@ -35,7 +34,7 @@ class HostedProvider(Provider):
         vendor: how its server is spoken to.
         model: its name there.
         server: where it is, and what is agreed with it.
-        known: what is known of the model.
+        caps: what is known of the model.
         local: whether requests stay on this machine. An address does not show it: a local server may forward
             everything.
     """
@@ -44,12 +43,11 @@ class HostedProvider(Provider):
     local: bool = False
     caps: Capabilities = Capabilities()
 
-    def __init__(self, vendor: Vendor, model: str, server: Server, known: Known, *, local: bool = False) -> None:
-        self.name, self.local, self.caps = f"{vendor.kind}:{model}", local, known.caps
+    def __init__(self, vendor: Vendor, model: str, server: Server, caps: Capabilities, *, local: bool = False) -> None:
+        self.name, self.local, self.caps = f"{vendor.kind}:{model}", local, caps
         self._vendor = vendor
         self._model = model
         self._server = server
-        self._known = known
         self._warned = False
 
     @property
@@ -60,7 +58,7 @@ class HostedProvider(Provider):
 
     def estimate_tokens(self, request: Request) -> int:
         size = len(render(request).as_text().encode("utf-8", "surrogatepass"))
-        return int(size / self._known.bytes_per_token) + 1
+        return int(size / self.caps.bytes_per_token) + 1
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         """Ask once.
@@ -83,7 +81,7 @@ class HostedProvider(Provider):
                 return self._whole(request, draft)
             raise self._signed(NetworkFailed(f"no whole reply within {self._server.seconds:g} s")) from error
         except ProviderError as error:
-            raise self._signed(error) from error.__cause__
+            raise self._signed(error) from None
         return self._whole(request, draft)
 
     async def aclose(self) -> None:
@@ -121,13 +119,13 @@ class HostedProvider(Provider):
     def _signed(self, error: ProviderError) -> ProviderError:
         redact = Redactor(secrets=self.secrets)  # an SDK may have written a key as `repr`, base64 or a URL does
         error.what = redact(error.what)[:_SHOWN]  # in this order: half a key would not be found
-        _forget_what_quotes(redact, error)
         error.args = (error.what,)  # `repr` shows these
+        error.__cause__ = error.__context__ = None  # an SDK's error may quote a response, and a traceback prints all
         error.where = error.where or self.name
         if isinstance(error, ContextOverflow):
             error.hint = error.hint or self._how_to_fit(error.limit)
         if type(error) is RequestRefused:
-            error.hint = error.hint or hint_of(self._vendor.kind, self._server.base_url, error.what)
+            error.hint = error.hint or hint_of(self._vendor.kind, error.what)
         if error.hint is None and self._server.key_variable and type(error).__name__ == "AuthenticationFailed":
             error.hint = f"check the key in {self._server.key_variable}"
         return error
@@ -152,16 +150,3 @@ class HostedProvider(Provider):
         if request.settings.temperature is not None and not self.caps.sampling and not self._warned:
             self._warned = True
             _log.warning("%s takes no temperature; the one of role %s is left out", self.name, request.role)
-
-
-def _forget_what_quotes(redact: Redactor, error: ProviderError) -> None:
-    """Drop causes that hold a secret: an SDK's error may quote a response, and a traceback prints all causes."""
-    # An error of ours that an SDK wrapped has that wrapper for its cause, whose cause it is: a circle.
-    seen, inner = {id(error)}, error.__cause__ or error.__context__
-    while inner is not None and id(inner) not in seen:
-        text = f"{inner!s} {inner!r}"
-        if redact(text) != text:
-            error.__cause__ = error.__context__ = None
-            return
-        seen.add(id(inner))
-        inner = inner.__cause__ or inner.__context__

@@ -11,8 +11,9 @@ from transom.errors import NetworkFailed
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
-from transom.llm.hosted.server import HEADERS, Clients, Server, send_only_ours
+from transom.llm.hosted.server import HEADERS, Server
 from transom.llm.hosted.wire import Document, body_guard, documents
+from transom.llm.loops import PerLoop
 from transom.llm.proxies import transport
 from transom.llm.render import Rendered
 from transom.llm.reply import Stop
@@ -39,7 +40,7 @@ class Vendor:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._client = Clients(self._connect, lambda client: client.close())
+        self._client = PerLoop(self._connect)  # connections of one event loop are of no use to another
 
     def body(self, request: Request, model: str, caps: Capabilities) -> dict[str, object]:
         """The request as it wants it. Pure."""
@@ -58,8 +59,9 @@ class Vendor:
         self._client.get()
 
     async def aclose(self) -> None:
-        """Close connections."""
-        await self._client.aclose()
+        """Close the connections of this event loop; those of others are in use there."""
+        if client := self._client.pop():
+            await client.close()
 
     def _connect(self) -> Any:
         """A client of its SDK."""
@@ -93,7 +95,8 @@ class StainlessVendor(Vendor):
             ),
             **more,
         )
-        send_only_ours(client, f"{self.kind.upper()}_CUSTOM_HEADERS")
+        # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is given.
+        client._custom_headers = dict(HEADERS)
         return client
 
     async def _sent(

@@ -81,7 +81,7 @@ async def mutate(
     problems, asked = await _altered(prober, readable, score)
     problems += await _same_again(prober, readable, score)
     read = [(file, answer.entries) for file, answer in readable]
-    patterns = await try_patterns(spec, read, prober)
+    patterns = await try_patterns(spec, config, read, prober)
     messages: dict[tuple[str, str], Sequence[str]] = {
         ("examples", ATOM_A): wrong,
         ("examples", SPEC): spec_wrong,

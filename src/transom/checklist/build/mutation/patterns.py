@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
-from transom.checklist.atoms import Entry
+from transom.checklist.atoms import CheckerConfig, Entry
 from transom.checklist.build.artifacts import split, tree_of
 from transom.checklist.build.logic_gates import literals
 from transom.checklist.build.prober import Prober, RealFile, quoted
@@ -26,6 +26,7 @@ Hits: TypeAlias = list[tuple[int, int]]
 _HITS: Final = TypeAdapter(Hits)
 _WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
 _NO_TEXT: Final = re.compile(r"\\.|\(\?P?<\w+>")  # escapes and names of groups
+_GROUP: Final = re.compile(r"\(\?P<(\w+)>")
 _EXAMPLES: Final = re.compile(r"^#+ Examples[ \t]*$.*?^```\w*$.*?^```$", re.MULTILINE | re.DOTALL)
 _NAME: Final = re.compile(r"[A-Za-z]\w*[\d_]")  # how designs call things; what tools say are mostly plain words
 
@@ -35,8 +36,8 @@ class PatternTrial:
     """What the patterns of Section 4.1 are on the real files.
 
     Attributes:
-        questions: one for each pattern, at the first line that it matches and on which no entry stands; and for each
-            name that only atom A knows.
+        questions: one for each pattern that fills a judged field, at the first line that it matches and on which no
+            entry stands; and for each name that only atom A knows.
         keyed: names that the patterns let vary and without which atom A reads nothing.
         missed: one for each category that atom A reads from lines that none of its patterns matches.
         untried: what could not be tried: a category of which these files may say nothing, or the patterns themselves.
@@ -52,8 +53,9 @@ Read: TypeAlias = Sequence[tuple[RealFile, Sequence[Entry]]]
 """The files, and what atom A sees in them."""
 
 
-async def try_patterns(spec: SpecDocument, files: Read, prober: Prober) -> PatternTrial:
+async def try_patterns(spec: SpecDocument, config: CheckerConfig, files: Read, prober: Prober) -> PatternTrial:
     """Search for the patterns in the sandbox: they are others' work and may run without end."""
+    judged = _judged(spec, config)
     patterns = [pattern for extraction in spec.guide.extractions for pattern in extraction.patterns]
     names = _names_of_atom_a(prober.code, spec)
     asked_names = _questions_about(names, files)
@@ -74,7 +76,7 @@ async def try_patterns(spec: SpecDocument, files: Read, prober: Prober) -> Patte
                 there = {entry.line_number for entry in entries}
                 hit |= {index for _, index in found}
                 for line, index in found:
-                    if line not in there:
+                    if line not in there and patterns[index] in judged:
                         asked.setdefault(patterns[index].regex, _question(patterns[index], file, line))
                 for name in sorted(names.intersection(_WORD.findall(file.text))):
                     if _NAME.match(name) and await _is_keyed(prober, file, name, found, hits):
@@ -86,6 +88,21 @@ async def try_patterns(spec: SpecDocument, files: Read, prober: Prober) -> Patte
         return PatternTrial(asked_names, untried=("the patterns of Section 4.1 cannot be tried on the files",))
     missed, untried = _unmatched(spec, {patterns[index] for index in hit}, files)
     return PatternTrial((*asked.values(), *asked_names), tuple(keyed[:_SHOWN]), missed, untried)
+
+
+def _judged(spec: SpecDocument, config: CheckerConfig) -> set[SpecPattern]:
+    """The patterns that fill a field by which an item is judged; where no group names a field, the category counts."""
+    conditions = [item.condition.field for item in config.items if item.condition]
+    asked = {*conditions, *(name for item in config.items for name in (item.select, *item.required))}
+    categories = {name.partition(".")[0] for name in asked}
+    fields = {*spec.parsing.dotted_fields()}
+    found: set[SpecPattern] = set()
+    for one in spec.guide.extractions:
+        for pattern in one.patterns:
+            filled = fields & {f"{one.category}.{group}" for group in _GROUP.findall(pattern.regex)}
+            if filled & asked if filled else one.category in categories:
+                found.add(pattern)
+    return found
 
 
 async def _is_keyed(

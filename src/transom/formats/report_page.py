@@ -1,0 +1,116 @@
+"""The contents of a report for people (`Page`), and its form as text; `html_report` has its form as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Tone: TypeAlias = Literal["pass", "fail", "error", "warn", "dim"]
+Style: TypeAlias = Callable[[Tone, str], str]
+"""Returns a text in the style of its tone."""
+
+SHOWN = 20
+"""Entries of one section in a text, at most."""
+
+_WIDTH = 300
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One judged thing.
+
+    Attributes:
+        title: its name.
+        file, line: its place, as far as known.
+        note: the reason of the judgement; omitted in a text if the tone is `pass`.
+        facts: names and values.
+        content: the line of evidence as read.
+    """
+
+    title: str
+    tone: Tone = "dim"
+    file: str | None = None
+    line: int | None = None
+    note: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    content: str = ""
+
+    @property
+    def place(self) -> str:
+        return place(self.file, self.line)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with entries and lines. A closed section opens at a click; one without a title comes first."""
+
+    title: str
+    entries: tuple[Entry, ...] = ()
+    text: tuple[str, ...] = ()
+    closed: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """One verdict and its grounds; `made` tells how it was made."""
+
+    title: str
+    verdict: str
+    tone: Tone
+    lead: str = ""
+    sections: tuple[Section, ...] = ()
+    made: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report; several parts get a table of links to them."""
+
+    title: str
+    parts: tuple[Part, ...]
+    footer: str = ""
+
+
+def place(file: str | None, line: int | None) -> str:
+    """Return `FILE:LINE`, as far as known."""
+    return f"{file or ''}" if line is None else f"{file or ''}:{line}"
+
+
+def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
+    """Return the text without colour, for pipes and files."""
+    return text
+
+
+def text_of(part: Part, style: Style = plain) -> str:
+    """Return a part as text with a final newline: the verdict first, each section below a blank line."""
+    return "\n".join(_lines(part, style)) + "\n"
+
+
+def _lines(part: Part, style: Style) -> Iterator[str]:
+    yield "  ".join(filter(None, (style(part.tone, part.verdict), part.title, part.lead)))
+    for section in part.sections:
+        count = len(section.entries)
+        if section.title:
+            yield f"\n{section.title}" + (f" ({count})" if count else "")
+        for entry in section.entries[:SHOWN]:
+            yield from _entry(entry, style)
+        if count > SHOWN:
+            yield f"  … and {count - SHOWN} more (--format json lists all)"
+        yield from (f"  {short(line)}" for line in section.text)
+    yield from ("", *(style("dim", line) for line in part.made)) if part.made else ()
+
+
+def _entry(entry: Entry, style: Style) -> Iterator[str]:
+    line = f"  {'error: ' if entry.tone == 'error' else ''}{f'{short(entry.place)}: ' if entry.place else ''}"
+    line += short(entry.title)
+    yield line if entry.tone == "fail" else style("dim" if entry.tone == "pass" else entry.tone, line)
+    if entry.note and entry.tone != "pass":
+        yield f"      {short(entry.note)}"
+    yield from (style("dim", f"      {name} {short(value)}") for name, value in entry.facts)
+
+
+def short(text: str) -> str:
+    """Return a text on one line without escape sequences, which logs may have and a terminal must not get."""
+    flat = "".join(character if character.isprintable() else "·" for character in " ".join(text.split()))
+    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"
