@@ -351,14 +351,14 @@ def _of_junit(text: str, root: Element, source: str) -> tuple[list[Observation],
 
 
 def _declared(root: Element) -> int | None:
-    """Failures and errors by the attributes of the suites; None where they have none."""
+    """Return the failures and errors in the attributes of the suites; None if they have none."""
     suites = [root] if tag_of(root) == "testsuite" else [one for one in root if tag_of(one) == "testsuite"]
     counts = [one.get(name, "") for one in suites for name in ("failures", "errors")]
     return sum(int(one) for one in counts if one.isdigit()) if any(one.isdigit() for one in counts) else None
 
 
 def _case_paths(element: Element, path: str) -> dict[str, str]:
-    """Where each case that did not pass stands, by its name."""
+    """Return name -> path of each case that did not pass."""
     found: dict[str, str] = {}
     for child in element:
         at = child_path(path, element, child)

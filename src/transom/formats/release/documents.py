@@ -212,7 +212,7 @@ class _Reader:
                 )
 
     def _depend(self, text: str) -> None:
-        """A row or a bullet below a heading that speaks of dependencies."""
+        """Record a dependency from a table row or a bullet below a heading on dependencies."""
         if not self._depends:
             return
         row = re.match(r"\s*\|\s*([^|]+?)\s*\|", text)

@@ -84,7 +84,7 @@ class Node:
         return None
 
     def find(self, pointer: str) -> Node | None:
-        """The node that a pointer names."""
+        """Return the node at a pointer, or None."""
         node = self
         for step in pointer.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
