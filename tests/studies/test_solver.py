@@ -160,7 +160,7 @@ def test_a_solver_that_is_not_there_is_named_before_anything_is_solved(tmp_path:
     (tmp_path / "study.yaml").write_text(
         "study: s\nvariables: {x: {low: 0, high: 1}}\nobjectives: [{name: y}]\nsolver: {use: abc}\n"
     )
-    with pytest.raises(InputError, match="there is no solver 'abc'; there are bracket"):
+    with pytest.raises(InputError, match="unknown solver 'abc'; known: bracket"):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
 
 

@@ -71,8 +71,8 @@ class ModelSeat(_Section):
     """Settings of one role's model.
 
     Attributes:
-        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: the common one.
-        model: the model's name; without `provider` a model of the common provider.
+        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: as in `model`.
+        model: the model's name; without `provider` a model of the provider in `model`.
         temperature, max_tokens: None: the role's own values.
     """
 
@@ -256,7 +256,7 @@ WorkerKind = Literal["command", "model", "rules", "replay"]
 class Workers(_Section):
     """The kind of worker for each seat of a story.
 
-    None: the external agent if one is set, else the common provider.
+    None: the external agent if one is set, else the provider in `model`.
     """
 
     sm: WorkerKind | None = None
@@ -306,8 +306,9 @@ class HandoffSettings(_Section):
     Attributes:
         retention: for finished stories: `delete`; `failed`: keep if the story was blocked on its way; `keep:N`: keep
             the newest N; `archive`: keep all.
-        max_summary_length, max_acceptance_criteria, max_files_tracked: limits in characters, and in numbers.
-        summary_passed_on, files_passed_on: limits of what the next stage sees, in characters and files.
+        max_summary_length, max_acceptance_criteria, max_files_tracked: limits of summaries in characters, of criteria
+            and files in numbers.
+        summary_passed_on, files_passed_on: limits for the next stage, of the summary in characters and of the files.
     """
 
     retention: str = Field(default="delete", pattern=r"^(delete|failed|archive|keep:\d+)$")
