@@ -129,9 +129,9 @@ def test_a_slice_says_what_it_is_and_how_to_go_on() -> None:
         ("a\nb", {"first_line": 2, "last_line": 1}, "no lines 2 to 1"),
         ("a", {"find": "z"}, "no line of 1 holds 'z'"),
         ("a", {"pointer": "/x"}, "it is not JSON"),
-        (DOCUMENT, {"pointer": "/issues/400"}, "there is no item '400'"),
-        (DOCUMENT, {"pointer": "/nothing"}, "there is no 'nothing'"),
-        (DOCUMENT, {"pointer": "/total/x"}, "what is before 'x' holds nothing"),
+        (DOCUMENT, {"pointer": "/issues/400"}, "nowhere at '400'; before it stands: list of 400"),
+        (DOCUMENT, {"pointer": "/nothing"}, "nowhere at 'nothing'; before it stands: object with total, issues"),
+        (DOCUMENT, {"pointer": "/total/x"}, "nowhere at 'x'; before it stands: 3"),
         (DOCUMENT, {"pointer": "/total", "find": "x"}, "cannot be asked for at once"),
     ],
 )

@@ -70,11 +70,11 @@ async def test_docs_are_listed_and_read_by_the_same_path() -> None:
         ),
         ("get_analysis", {"feature_id": "qr-kiosq", "analysis_type": "reviews/uat"}, "qr-kiosk"),
         ("get_analysis", {"feature_id": "volunteer-credits", "analysis_type": "reviews/uat"}, "may not be read here"),
-        ("list_docs", {"feature_id": "../feature1"}, "no feature"),
+        ("list_docs", {"feature_id": "../feature1"}, "unknown feature"),
         ("read_doc", {"path": "feature1/planning/DESIGN_DOC.md"}, "belongs to another feature"),
-        ("read_doc", {"path": "feature2/planning/../../feature1/planning/DESIGN_DOC.md"}, "no document"),
-        ("read_doc", {"path": "/etc/passwd"}, "no document"),
-        ("read_doc", {"path": "feature2/jira/feature_issue.json"}, "no document"),
+        ("read_doc", {"path": "feature2/planning/../../feature1/planning/DESIGN_DOC.md"}, "unknown document"),
+        ("read_doc", {"path": "/etc/passwd"}, "unknown document"),
+        ("read_doc", {"path": "feature2/jira/feature_issue.json"}, "unknown document"),
         ("read_doc", {"path": "feature2/planning/NOTHING.md"}, "list_docs"),
     ],
 )
@@ -179,7 +179,7 @@ def test_what_is_wrong_with_the_server_is_one_clear_error(httpserver: HTTPServer
     address = httpserver.url_for("/")
     with pytest.raises(InputError, match="JIRA_TOKEN"):
         fetch_issues(address, ["A-1"], {})
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="is not a URL"):
         fetch_issues("jira.example.org", ["A-1"], {"JIRA_TOKEN": "x"})
     with pytest.raises(InputError, match="jql"):
         fetch_issues(address, [], {"JIRA_TOKEN": "x"})

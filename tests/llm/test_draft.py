@@ -165,7 +165,6 @@ def test_a_whole_message_behind_the_pieces_says_nothing_twice() -> None:
     pieces = (piece(**thought), piece(content="hel"), piece(content="lo"), piece(tool_calls=calls))
     assert put_together(*pieces, end).parts == whole.parts
     assert put_together(piece(role="assistant", content=""), end).text == "hello", "nothing was said before"
-    assert put_together(piece(content="hello"), end).calls == whole.calls, "calls stand in the message alone"
 
 
 def test_pieces_that_are_called_messages_go_on() -> None:

@@ -83,13 +83,13 @@ def test_a_tier_goes_by_its_name_and_no_other() -> None:
     given: Any = "session"
     assert Block("log", "x", given).tier is Tier.SESSION
     given = "sesion"
-    with pytest.raises(InputError, match=r"Block 'log': its tier is 'sesion'; say Tier.STABLE or"):
+    with pytest.raises(InputError, match=r"Block 'log': its tier is 'sesion'; say 'stable' or"):
         Block("log", "x", given)
 
 
 @pytest.mark.parametrize("effect", ["onec", {"look": "onec"}], ids=["all", "one"])
 def test_terms_have_no_effect_but_those_that_there_are(effect: Any) -> None:
-    with pytest.raises(InputError, match="ToolTerms: an effect is 'onec'; say 'pure' or"):
+    with pytest.raises(InputError, match="ToolTerms: its effect is 'onec'; say 'pure' or"):
         ToolTerms(effect=effect)
 
 
@@ -198,16 +198,19 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: role(prompt=3),
         r'^t.seat: what is given as prompt is of type int.*say Role\("clerk", "You know the stock."\)',
     ),
-    "a prompt of texts": (lambda: role(prompt=["You look."]), r"^t.seat: in prompt is something of type str"),
+    "a prompt of texts": (
+        lambda: role(prompt=["You look."]),
+        r"given as one of prompt is of type str",
+    ),
     "one block": (lambda: role(prompt=STABLE), r"^t.seat: what is given as prompt is of type Block, and no list"),
     "names in one text": (
         lambda: role(sees="role_and_log"),
-        r"^t.seat: what is given as sees is of type str.*say frozenset",
+        r"^t.seat: what is given as sees is of type str.*say \[str",
     ),
-    "names that are none": (lambda: role(sees={5}), r"^t.seat: in sees is something of type int"),
+    "names that are none": (lambda: role(sees={5}), r"^t.seat: what is given as one of sees is of type int"),
     "tools with handlers": (
         lambda: role(tools=[ToolDefinition("t", "T", {"type": "object"}, print)]),
-        r"^t.seat: in tools is something of type ToolDefinition; .*Agent\(role, tools=",
+        r"^t.seat: what is given as one of tools is of type ToolDefinition; .*Agent\(role, tools=",
     ),
     "settings of a dict": (
         lambda: role(settings={"max_tokens": 5}),
@@ -216,19 +219,22 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "an output of another class": (lambda: role(output=dict), r"^t.seat: its output is the class dict; give a JSON S"),
     "an output of an instance": (lambda: role(output=Count(n=2)), r"its output is of type Count; give a JSON Schema"),
     "an output without a schema": (lambda: role(output=Unsaid), r"no JSON Schema can be made of the class Unsaid: "),
-    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: there is no strategy 'memry'; choose"),
-    "no tokens": (lambda: settings(max_tokens=0), r"^CallSettings: max_tokens is 0; give a whole number from 1"),
-    "fewer tokens": (lambda: settings(max_tokens=-5), r"max_tokens is -5; "),
-    "half a token": (lambda: settings(max_tokens=1.5), r"max_tokens is 1.5; "),
-    "yes tokens": (lambda: settings(max_tokens=True), r"max_tokens is True; "),
-    "a word of tokens": (lambda: settings(max_tokens="5"), r"max_tokens is '5'; "),
-    "too warm": (lambda: settings(temperature=9), r"temperature is 9; give a number from 0 to 2, or None"),
-    "below zero": (lambda: settings(temperature=-0.1), r"temperature is -0.1; "),
-    "no number": (lambda: settings(temperature=math.nan), r"temperature is nan; "),
-    "a word": (lambda: settings(temperature="hot"), r"temperature is 'hot'; "),
+    "a strategy": (lambda: role(strategy="memry"), r"^t.seat: its strategy is 'memry'; say"),
+    "no tokens": (lambda: settings(max_tokens=0), r"^CallSettings: max_tokens is 0, .*; give max_tokens from 1"),
+    "fewer tokens": (lambda: settings(max_tokens=-5), r"max_tokens is -5, "),
+    "half a token": (lambda: settings(max_tokens=1.5), r"max_tokens is 1.5, "),
+    "yes tokens": (lambda: settings(max_tokens=True), r"max_tokens is True, "),
+    "a word of tokens": (lambda: settings(max_tokens="5"), r"max_tokens is '5', "),
+    "too warm": (lambda: settings(temperature=9), r"temperature 9; .* from 0 to 2, or None"),
+    "below zero": (lambda: settings(temperature=-0.1), r"temperature -0.1; "),
+    "no number": (lambda: settings(temperature=math.nan), r"temperature nan; "),
+    "a word": (lambda: settings(temperature="hot"), r"temperature 'hot'; "),
     "a block without a name": (lambda: block("", "x"), r"^Block: its name is ''; give it a name"),
-    "a block whose name ends its tag": (lambda: block("x><b", "x"), r"^Block: its name is 'x><b'.*leave out <, > and"),
-    "a block without a text": (lambda: block("log", None), r"^Block 'log': its text is of type NoneType; say it in"),
+    "a block whose name ends its tag": (lambda: block("x><b", "x"), r"^Block: its name is 'x><b'.*without <, > and"),
+    "a block without a text": (
+        lambda: block("log", None),
+        r"as text is of type NoneType; what it was",
+    ),
     "a chain of numbers": (
         lambda: chain((5,)),
         r"^Chain: who answers is a provider, and this is of type int; ",
@@ -236,7 +242,7 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "a chain of a class": (lambda: chain((ScriptedProvider,)), r"a provider, and this is the class ScriptedProvider; "),
     "a chain of a chain": (
         lambda: chain((chain((far(),)),)),
-        r"this is of type Chain, which has no local and no complete; ",
+        r"this is of type Chain; ",
     ),
     "a chain of one": (lambda: chain(far()), r"^Chain: what is given as providers is of type Scr"),
     "a seat that is no chain": (

@@ -101,17 +101,6 @@ async def test_calls_that_have_neither_ids_nor_places_of_their_own_are_all_made(
     assert reply.stop == "tool_calls"
 
 
-async def test_of_several_replies_side_by_side_one_is_taken(server: LocalServer) -> None:
-    first, second = delta(content="A1 "), delta(1, content="B1 ")
-    rest = [delta(content="A2"), delta(1, "stop", content="B2"), delta(stop="length"), event("[DONE]")]
-    reply = await streamed(server, OPENAI, [first, second, *rest])
-    assert (reply.text, reply.stop) == ("A1 A2", "length")
-    assert (await streamed(server, OPENAI, [second, first, *rest])).text == "B1 B2", "the one that was begun"
-    ones = [{"index": at, "message": {"content": text}, "finish_reason": "stop"} for at, text in ((1, "B"), (0, "A"))]
-    assert (await whole(server, OPENAI, {"choices": ones})).text == "A"
-    assert (await whole(server, OPENAI, {"choices": ones[:1]})).text == "B", "whoever counts from one is understood"
-
-
 @pytest.mark.parametrize("content_type", [None, "text/plain; charset=utf-8"], ids=repr)
 async def test_a_stream_is_one_whatever_it_is_called(content_type: str | None, server: LocalServer) -> None:
     for dialect in (ANTHROPIC, OPENAI):
@@ -195,17 +184,14 @@ def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
 @pytest.mark.parametrize(
     ("told", "cost"),
     [
-        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
-        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.75),
-        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
-        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, None),
         ({"cost": 0, "is_byok": True}, None),
         ({"cost": 3.5, "is_byok": False, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
         ({"cost": 3.5, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
         ({"cost": -1}, None),
     ],
 )
-async def test_what_the_vendor_takes_counts_where_the_key_is_ones_own(
+async def test_what_it_costs_is_unknown_where_the_key_is_ones_own(
     told: dict[str, Any], cost: float | None, server: LocalServer
 ) -> None:
     body = OPENAI.whole([Text("hi")])

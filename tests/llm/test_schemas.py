@@ -30,7 +30,7 @@ from transom.llm.hosted.anthropic import AnthropicVendor
 from transom.llm.hosted.models import known_model
 from transom.llm.hosted.ollama import OllamaVendor
 from transom.llm.hosted.openai import OFFICIAL, OpenAIVendor
-from transom.llm.hosted.schema import OPENAI, closed, for_anthropic, without_patterns
+from transom.llm.hosted.schema import closed, fits, for_anthropic, without_patterns
 from transom.llm.structured import SCHEMA_BLOCK, repair_text, schema_check, shown
 
 Schema = dict[str, Json]
@@ -214,10 +214,10 @@ def strictly(schema: Schema, **more: Any) -> bool:
     "schema",
     [
         TIGHT,
-        of({"type": "integer", "minimum": 0, "exclusiveMaximum": 9, "multipleOf": 2, "title": "X", "description": "D"}),
-        of({"type": "string", "pattern": "^x", "format": "uuid"}),
+        of({"type": "integer", "title": "X", "description": "D"}),
+        of({"type": "string", "pattern": "^x"}),
         of({"type": ["string", "null"], "enum": ["a", None]}),
-        of({"type": "array", "items": of({"type": "string"}), "minItems": 2, "maxItems": 5}),
+        of({"type": "array", "items": of({"type": "string"})}),
         of({"anyOf": [{"const": "a"}, {"type": "null"}]}),
         of({"$ref": "#"}),
         nested(10),
@@ -237,7 +237,8 @@ def test_openai_holds_strictly_to_what_it_knows(schema: Schema) -> None:
         ORDINARY,
         of({"type": "string", "default": "a"}),
         of({"type": "string", "minLength": 1}),
-        of({"type": "string", "format": "uri"}),
+        of({"type": "integer", "minimum": 0}),
+        of({"type": "string", "format": "uuid"}),
         of({"type": "string", "contentEncoding": "base64"}),
         of({"oneOf": [{"type": "string"}, {"type": "null"}]}),
         of({"allOf": [{"type": "string"}]}),
@@ -261,13 +262,6 @@ def test_openai_holds_strictly_to_what_it_knows(schema: Schema) -> None:
 )
 def test_openai_is_not_asked_to_hold_strictly_to_what_it_refuses(schema: Schema) -> None:
     assert not strictly(schema, service="openai", url=OFFICIAL)
-
-
-def test_azure_knows_less_than_openai() -> None:
-    bounded = of({"type": "integer", "minimum": 0})
-    assert strictly(bounded)
-    assert not strictly(bounded, service="openai", version="2024-10-21")
-    assert strictly(TIGHT, service="openai", version="2024-10-21")
 
 
 def test_openai_holds_objects_alone_to_a_schema() -> None:
@@ -325,4 +319,4 @@ def test_ollama_holds_the_repair_of_what_tools_found_to_the_schema() -> None:
 def test_a_value_that_looks_like_a_schema_is_none() -> None:
     schema = of({"const": {"type": "object", "properties": {}}, "examples": [{"type": "object", "properties": {}}]})
     assert closed(schema) == {**schema, "additionalProperties": False}
-    assert OPENAI.fit(closed(of({"const": {"oneOf": 1}})))
+    assert fits(closed(of({"const": {"oneOf": 1}})))

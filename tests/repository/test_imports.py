@@ -33,6 +33,7 @@ def _lint(folder: Path) -> str:
         ("config", "import anthropic", "SDKs of model vendors stay in llm"),
         ("runs/run", "import langgraph", "The product needs no LangGraph"),
         ("agent/call", "import rich", "The terminal stays in cli"),
+        ("learning/insight", "import transom.learning.playbook", "No import circle"),
         ("unlisted", "", "Rooms use only the rooms below them"),
     ],
 )

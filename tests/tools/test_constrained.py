@@ -103,21 +103,16 @@ CASES = {
     "upwards from within": Case("read_file_header", {"file_path": "logs/../../secret.log"}, refused("lead upwards")),
     "symlink": Case("read_file_header", {"file_path": "logs/link.log"}, refused("leads out")),
     "absolute": Case("read_file_header", {"file_path": "/etc/hosts"}, refused("absolute")),
-    "variable that leads out": Case("read_file_header", {"file_path": "${OUT}/secret.log"}, refused("leads out")),
-    "variable that is none": Case("read_file_header", {"file_path": "${HOME}/x"}, refused("${HOME} is not defined")),
+    "a variable that no result named": Case(
+        "read_file_header", {"file_path": "${OUT}/secret.log"}, refused("no such file")
+    ),
     "no such file": Case("read_file_header", {"file_path": "logs/none.log"}, refused("no such file")),
     "a name too long": Case("read_file_header", {"file_path": "x" * 4000}, refused("no such file")),
     "a null": Case("read_file_header", {"file_path": "logs/\0.log"}, refused("no such file")),
     "a pipe": Case("read_file_header", {"file_path": "logs/pipe.log"}, refused("no such file")),
     "a folder": Case("read_file_header", {"file_path": "logs"}, refused("no such file")),
-    "a listing outside": Case(
-        "list_available_files", {"patterns": ["*.log"], "search_root": "${OUT}"}, refused("outside")
-    ),
     "a listing upwards": Case("list_available_files", {"patterns": ["../*.log"]}, refused("lead upwards")),
     "an absolute listing": Case("list_available_files", {"patterns": ["/etc/*"]}, refused("absolute")),
-    "a listing by a variable that leads out": Case(
-        "list_available_files", {"patterns": ["${OUT}/*.log"]}, refused("outside")
-    ),
     "a listing of a folder that is not there": Case(
         "list_available_files", {"patterns": ["*"], "search_root": "none"}, refused("no such folder")
     ),
@@ -201,9 +196,6 @@ CASES = {
     "compressed, without its ending": Case(
         "read_file_header", {"file_path": "nets/top.v"}, lambda told: told["file_path"] == "nets/top.v.gz"
     ),
-    "a variable in a path": Case(
-        "read_file_header", {"file_path": "${NETS}/extra.v"}, lambda told: told["file_path"] == "nets/extra.v"
-    ),
     "the fourth match": Case(
         "search_in_file",
         {"file_path": STA, "keywords": ["violated"], "context_lines": 1},
@@ -267,8 +259,8 @@ async def test_discovery_lists_names_sizes_and_types(root: Path) -> None:
         (["extra.v", "top.v"], "", ["nets/extra.v", "nets/top.v.gz"]),
         (["*.gz"], "", ["nets/top.v.gz"]),
         (["*"], "logs", ["logs/latin.rpt", "logs/sta.log"]),
-        (["${NETS}/e*"], "", ["nets/extra.v"]),
-        (["e*"], "${NETS}", ["nets/extra.v"]),
+        (["nets/e*"], "", ["nets/extra.v"]),
+        (["e*"], "nets", ["nets/extra.v"]),
         (["*.spef"], "", []),
     ],
 )

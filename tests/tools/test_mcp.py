@@ -209,11 +209,11 @@ async def test_no_error_tells_what_a_server_was_shown() -> None:
         door.server_close()
     assert f"Bearer {KEY}" in door.seen[0]
     assert KEY not in str(caught.value) and "query-5c1f" not in str(caught.value)
-    with pytest.raises(ToolError, match="the value of Authorization is none of a header") as wrong:
-        McpServer(at, headers={"Authorization": f"Bearer {KEY}\n"})
-    assert KEY not in str(wrong.value)
-    with pytest.raises(ToolError, match=r"a command is sent no headers.*environ="):
-        McpServer(SERVER, headers={"Authorization": KEY})
+    for odd in (f"Bearer {KEY}\n", f"Bearer {KEY}\u201d"):
+        with pytest.raises(ToolError, match="the MCP server cannot be used: ") as wrong:
+            async with McpServer(at, headers={"Authorization": odd}):
+                pass
+        assert KEY not in str(wrong.value), "no header takes it"
 
 
 @pytest.mark.slow
@@ -237,7 +237,7 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
         "fail": pure,
     }
     for what, given in (
-        ("needs_approval", "loook"),
+        ("needs_approval", ["loook"]),
         ("effect", {"loook": "pure"}),
         ("only", ["loook"]),
     ):
@@ -255,7 +255,7 @@ async def test_what_a_tool_of_a_server_yields_is_trusted_and_kept_here_as_is_sai
 @pytest.mark.slow
 async def test_a_call_of_a_servers_tool_waits_for_a_person(tmp_path: Path) -> None:
     environ = {"MCP_TEST_PID": str(tmp_path / "pid")}
-    async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval="look")) as server:
+    async with McpServer([*SERVER, "stdio"], environ=environ, terms=ToolTerms(needs_approval=["look"])) as server:
         provider = scripted(asks(ToolCall("1", "look", {"at": "a"})), "ok")
         async with Agent(SEAT, provider=provider, tools=server.tools) as agent:
             with pytest.raises(Paused):

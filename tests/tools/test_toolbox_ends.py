@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, scripted
 from transom.agent import Agent
-from transom.errors import Paused, ToolError, ToolRefused
+from transom.errors import InputError, Paused, ToolError, ToolRefused
 from transom.llm import ToolCall
 from transom.telemetry import Redactor
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
@@ -195,5 +195,5 @@ ODD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 def test_what_cannot_be_a_tool_is_refused_when_it_is_registered(odd: dict[str, Any]) -> None:
     tool = {"name": "look", "description": "Looks.", "parameters": ANY, "handler": yields("x"), **odd}
-    with pytest.raises(ToolError):
+    with pytest.raises((ToolError, InputError)):
         Toolbox([ToolDefinition(**tool)])

@@ -242,7 +242,7 @@ class BuildRecord(Shape):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that the gates object to, in their order."""
+        """All that the gates found, in their order."""
         return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -34,17 +33,38 @@ from transom.checklist.pipeline import (
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import LoadedChecker, Verdict, load_checker, printed
+from transom.checklist.run import Verdict, load_checker, printed
 from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import Answer, print_answer, print_build, print_spec, print_verdicts, verdict_for
+from transom.cli.answers import (
+    Answer,
+    load_checked,
+    print_build,
+    print_spec,
+    print_verdicts,
+    verdict_for,
+    with_readings,
+)
 from transom.cli.command import Among, command
-from transom.cli.insights import Scope, opened
-from transom.cli.meaning import load_checked, with_readings
-from transom.cli.memory import opened as remembered
-from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, manner_of, places_of, writer_of
+from transom.cli.learn import Scope, opened, remembered
+from transom.cli.options import (
+    BUILDING,
+    JUDGING,
+    WHERE,
+    Options,
+    check_app,
+    claim_id,
+    compared_by,
+    home,
+    manner_of,
+    newest_checker,
+    place,
+    places_of,
+    register_checker,
+    register_spec,
+    writer_of,
+)
 from transom.cli.output import counted, say
-from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
@@ -55,14 +75,12 @@ LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
 _VAR = "--var CHECKLIST_ROOT=examples/checks/data"
-_log = logging.getLogger(__name__)
+ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
 async def spec(
-    session: Session,
-    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
-    options: Annotated[Options, Among("out", "debug", "strict")],
+    session: Session, item: ItemArgument, options: Annotated[Options, Among("out", "debug", "strict")]
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -97,12 +115,7 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    options: Annotated[
-        Options,
-        Among(
-            *("item", *WHERE, "allow_needs_review", "tests", "resume", "checkpoint", "reset_iterations", "unsafe"),
-        ),
-    ],
+    options: Annotated[Options, Among("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
 
@@ -113,14 +126,14 @@ async def build(
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
-    name, kept = item.item_id if item else item_id, session.entry
+    name = item.item_id if item else item_id
     session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
-        async with session.open_run("check-build", inputs, name=name, store=store, entry=kept) as run:
+        async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
                 await give_help(run, reset=True)
             if options.checkpoint:
@@ -179,20 +192,17 @@ async def _judge(
 ) -> int:
     """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
     day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
-    if len(targets) == 1:
-        answer = await work(targets[0])
-        answer = compared(answer) if isinstance(answer, Verdict) else answer
-        return print_answer(session, targets[0], answer, day, write)
-    verdicts: list[Verdict] = []
+    outcomes: list[Answer | TransomError] = []
     for target in targets:
-        outcome: Answer | TransomError
         try:
-            outcome = await work(target)
+            outcomes.append(await work(target))
         except TransomError as error:
+            if len(targets) == 1:
+                raise
             say(f"transom: {error}")
-            outcome = error
-        verdicts.append(compared(verdict_for(target, outcome, day)))
-    return print_verdicts(session, verdicts, write)
+            outcomes.append(error)
+    verdicts = [compared(verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
+    return print_verdicts(session, verdicts, outcomes[0], write)
 
 
 async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> Answer:
@@ -217,9 +227,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
         if answer:
             _say_inputs(item, places, run.folder, answer)
             await _finish(run, answer)
-    if (
-        answer is None
-    ):  # once more: the files corrected Section 4, or a person has said what is meant; each happens once
+    if answer is None:  # once more: the files corrected Section 4, or a person has said what is meant
         return await answer_of(session, store, options, several=several)
     if isinstance(result, Judged) and result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
@@ -231,15 +239,16 @@ async def run_one(
 ) -> Verdict:
     """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
-    checker, item = _checker_of(store, target, strict=options.strict)
+    item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
+    checker = load_checker(newest_checker(store, item)) if item else load_checker(target, strict=options.strict)
     if options.approved_only and not checker.approved.by:
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
-    name, kept = checker.config.item_id, session.entry
+    name = checker.config.item_id
     session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else home(store, checker.folder))
-    async with session.open_run("check-run", inputs, name=name, store=store, entry=kept) as run:
+    async with session.open_run("check-run", inputs, name=name, store=store) as run:
         copy_to = _verdict_copy(places, name, several=several)
         if copy_to in taken:
             what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
@@ -264,7 +273,7 @@ async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIter
     """The one run of an item, in which `check spec` and `check all` both work."""
     await claim_id(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
-    async with session.open_run("check", inputs, name=item.item_id, store=store, entry=session.entry) as run:
+    async with session.open_run("check", inputs, name=item.item_id, store=store) as run:
         yield run
 
 
@@ -272,22 +281,12 @@ async def _finish(run: Run, result: Answer | None) -> None:
     """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
-    status = result.counted_as if isinstance(result, Verdict) else result.status
-    await run.finish(status)
-    _log.info("run %s: %s", run.id, status)
+    await run.finish(result.counted_as if isinstance(result, Verdict) else result.status)
 
 
 def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
     for line in input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
-
-
-def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
-    """A checker folder, or the newest checker that was built for an item."""
-    if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
-        return load_checker(target, strict=strict), None
-    item = load_item(target, strict=strict)
-    return load_checker(newest_checker(store, item)), item
 
 
 def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None:

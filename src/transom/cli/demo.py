@@ -18,10 +18,10 @@ from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of, verdict_of
 from transom.checklist.run import Verdict, load_checker, text_report, together
-from transom.cli import investigate, story, study, trace, window
+from transom.cli import investigate, story, study, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
-from transom.cli.insights import opened
+from transom.cli.learn import opened
 from transom.cli.options import Options, manner_of
 from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
@@ -35,16 +35,14 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
+Products = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
+]
 
 
 @command(root, "demo", example="transom demo")
-async def demo(
-    session: Session,
-    products: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
-    ] = None,
-) -> int:
+async def demo(session: Session, products: Products = None) -> int:
     """Show every product on the shipped examples, without a model."""
     for name in products or ():
         if name not in _PARTS:
@@ -53,11 +51,11 @@ async def demo(
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    _say(session, "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
-    _say(session, f"{session.workspace_root}; the folder may be deleted.")
+    session.tell("Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
+    session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
-        title, about, show = _PARTS[name]
-        _say(session, "", style(f"== {title}", "bold"), f"   {about}", "")
+        about, show = _PARTS[name]
+        session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
         try:
             documents[name] = await show(session, examples)
@@ -82,39 +80,31 @@ async def _checklist(session: Session, examples: Path) -> Any:
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
                 description = " ".join(load_item(item).description.split())
-                _say(session, f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
+                session.tell(f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
     if session.format != "json" and verdicts:
         await _show(session, next((one for one in verdicts if one.item_id == _SHOWN), verdicts[0]))
     return together(verdicts)
 
 
 async def _show(session: Session, verdict: Verdict) -> None:
-    run_id = verdict.run_id or ""
+    run_id, where = verdict.run_id or "", _here(session)
     print_text("", style(f"The verdict on {verdict.item_id}, with the lines that decided", "bold"), "")
     print_text(*text_report(verdict).rstrip("\n").split("\n"))
     print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
     await window.show_call(session, run_id, _PARSER_CALL)
     print_text("", style("What happened when", "bold"), "")
-    await trace.show(session, run_id)
-    where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
-    print_text(
-        "",
-        f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}",
-        f"  the files of the run:          transom runs show {run_id} {where}",
-    )
+    await window.show_trace(session, run_id)
+    print_text("", f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}")
+    print_text(f"  the files of the run:          transom runs show {run_id} {where}")
 
 
-def _say(session: Session, *lines: str) -> None:
-    """Lines for people; where JSON is asked for there is one document at the end."""
-    if session.format != "json":
-        print_text(*lines)
+def _here(session: Session) -> str:
+    """The option that names the workspace."""
+    return f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
-    """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
-
-    Returns the insight's id, its standing after each step, and what happened to it.
-    """
+    """Two builds with recorded replies and a person's word; prints what the playbook learned of them."""
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
@@ -129,22 +119,21 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
 
     await _build(quiet, examples, "POWER-01")
     one = learned()
-    _say(session, "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
-    _say(session, f'     {one.id} "{one.content}", standing {standings[-1]}')
+    session.tell("  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
+    session.tell(f'     {one.id} "{one.content}", standing {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
-    _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
+    session.tell(f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
     if session.format != "json":
         await window.show_call(quiet, run, 1)
     learned()
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
-    _say(session, "", f"     It counts for {one.id}, standing {standings[-1]}.")
+    session.tell("", f"     It counts for {one.id}, standing {standings[-1]}.")
     learned()
-    _say(session, f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
+    session.tell(f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:
         history = [event.kind for event in playbook.events(one.id)]
-    here = f"--workspace {shlex.quote(os.path.relpath(folder, session.cwd))}"
-    _say(session, "", f"  its whole history:             transom playbook show {one.id} {here}")
-    _say(session, f"  what the parser was shown:     transom window show {run} --call 1 {here}")
+    session.tell("", f"  its whole history:             transom playbook show {one.id} {_here(quiet)}")
+    session.tell(f"  what the parser was shown:     transom window show {run} --call 1 {_here(quiet)}")
     return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
 
 
@@ -153,58 +142,37 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     item, options = load_item(examples / f"{item_id}.yaml"), Options()
     spec = (examples / "ItemSpec.md").read_text("utf-8")
     spec = spec.replace("{item}", item_id).replace("{description}", item.description)
-    async with session.open_store() as store:
-        chain = _chain(examples / "replies")
-        async with session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run:
-            with opened(session, LEARNED, making=True) as playbook:
-                manner = manner_of(session, options, playbook=playbook)
-                built = await checker_of(run, spec, item, Places(), manner, folder=None)
-            if not (isinstance(built, BuiltChecker) and built.done):
-                raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
-            verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
-            await run.finish(verdict.status)
-    return run.id, verdict.status
-
-
-def _chain(replies: Path) -> Chain:
-    """Answers each role with the reply that is recorded for it; there is another one for who is shown an insight."""
+    replies = examples / "replies"
 
     def answer(request: Request) -> str:
+        """The reply that is recorded for the role; there is another one for who is shown an insight."""
         informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
         shown = request.window.text("playbook") and informed.is_file()
         return (informed if shown else usual).read_text("utf-8")
 
-    return Chain((ScriptedProvider(answer, name="recorded"),))
+    chain = Chain((ScriptedProvider(answer, name="recorded"),))
+    async with (
+        session.open_store() as store,
+        session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run,
+    ):
+        with opened(session, LEARNED, making=True) as playbook:
+            manner = manner_of(session, options, playbook=playbook)
+            built = await checker_of(run, spec, item, Places(), manner, folder=None)
+        if not (isinstance(built, BuiltChecker) and built.done):
+            raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
+        verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
+        await run.finish(verdict.status)
+    return run.id, verdict.status
 
 
-_PARTS: dict[str, tuple[str, str, Callable[[Session, Path], Awaitable[Any]]]] = {
-    "checklist": (
-        "Checklist: from one line to a verdict on real logs",
-        "Each item is a line of a sign-off checklist. Transom writes a checker from it and runs that on the logs.",
-        _checklist,
-    ),
-    "investigator": (
-        "Investigator: is this feature ready for its next stage?",
-        "It reads all that a feature's folder holds. Criteria of a policy decide; each is held to its source.",
-        investigate.demo,
-    ),
-    "stories": (
-        "Stories: an epic with evidence instead of claims",
-        "Recorded replies play the agent. Git says what changed, a test run says what works; claims count nothing.",
-        story.demo,
-    ),
-    "studies": (
-        "Studies: an optimisation that learns from failed solves",
-        "The lightest bracket that holds its load. Designs that the solver cannot solve become rules.",
-        study.demo,
-    ),
-    "learning": (
-        "Learning: what one build got wrong, the next one knows",
-        "Recorded replies play a model's part in two builds.",
-        _learning,
-    ),
+_PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
+    "checklist": ("from a line of a sign-off checklist to a checker, and its verdict on real logs", _checklist),
+    "investigator": ("is a feature ready for its next stage? Each criterion is held to its source", investigate.demo),
+    "stories": ("git and test runs say what was done, claims count nothing; recorded replies play", story.demo),
+    "studies": ("the lightest bracket that holds its load; designs that cannot be solved become rules", study.demo),
+    "learning": ("what one build got wrong, the next one knows; recorded replies play a model", _learning),
 }
-"""By the name that a person types: its heading, what is to be seen, and what runs it and returns its document."""
+"""By the name that a person types: what is to be seen, and what runs it and returns its document."""
 
 
 def _apart(session: Session) -> Session:

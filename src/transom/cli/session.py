@@ -24,7 +24,7 @@ from transom.errors import InputError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
 from transom.llm.prices import Prices, Spending, priced_exporter
-from transom.runs import Retention, Run, Workspace, find_workspace
+from transom.runs import Run, Workspace, find_workspace
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
 from transom.telemetry.address import checked, shown
@@ -40,16 +40,10 @@ class Options:
     """The options of every command; `model`, `base_url` and `max_cost` stand where a model may be asked."""
 
     format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text"
-    model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
-    ] = None
+    model: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")] = None
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
-    ] = None
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
-    ] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")] = None
+    workspace: Annotated[Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
@@ -61,11 +55,7 @@ class Session:
     """One command's surroundings.
 
     Attributes:
-        settings: command line over environment over file over defaults.
-        cwd: the folder of the command.
-        format: `text` for people, `json` for one document on stdout.
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
-        base_url: where a compatible server listens, for providers that take one.
         failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, each beside what from.
@@ -106,7 +96,7 @@ class Session:
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
-        more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
+        more: dict[str, Any] = {"redact": redact, "given": given}
         return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
     @property
@@ -159,6 +149,11 @@ class Session:
             print_text(*lines)
         return code
 
+    def tell(self, *lines: str) -> None:
+        """Print lines for people as a command goes along; where JSON is asked for there is one document at the end."""
+        if self.format != "json":
+            print_text(*lines)
+
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
         self.live.end()
@@ -167,11 +162,12 @@ class Session:
 
     def open_store(self) -> SqliteStore:
         """The workspace's database."""
-        return self.workspace.open_store(after_append=self._after_append if self.failpoint else None)
 
-    def _after_append(self, count: int) -> None:
-        if count == self.failpoint:
-            os.kill(os.getpid(), signal.SIGKILL)
+        def after_append(count: int) -> None:
+            if count == self.failpoint:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        return self.workspace.open_store(after_append=after_append if self.failpoint else None)
 
     def chain(
         self,
@@ -186,12 +182,13 @@ class Session:
         """
         if self.answers:
             return self.answers
-        spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
-        for (made_spec, made_around, made_own), made in self.chains:
-            if (made_spec, made_around, made_own) == (spec, around, own) and made_around.store is store:
+        around = Surroundings(self.cwd, self.settings, self.base_url, store)
+        key = spec or self.settings.model, around, own
+        for known, made in self.chains:
+            if known == key:
                 return made
-        chain = named_chain(spec, replace(around, own=own)) if own else build_chain(spec, around)
-        self.chains.append(((spec, around, own), chain))
+        chain = named_chain(key[0], replace(around, own=own)) if own else build_chain(key[0], around)
+        self.chains.append((key, chain))
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
@@ -199,7 +196,6 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
         if not self.budgets:
@@ -216,24 +212,22 @@ class Session:
         name: str,
         store: SqliteStore,
         chain: Chain | None = None,
-        entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
         chain = chain or self.chain(store)
-        spending = self.spending(chain)
+        spending, entry = self.spending(chain), self.entry or None
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         logging.getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
+        if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if spending:
             spending.take_in(run.id, run.state.replies)
             run.spending = spending
-        cache = self.settings.cache
-        run.files.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
+        run.files.keep(self.settings.cache)
         self.open_runs.append(run.id)
         async with run:
             try:
@@ -276,6 +270,6 @@ def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 
 def _log_level(level: str, verbosity: int) -> str:
-    if verbosity < 0:
-        return "ERROR"
-    return level if not verbosity or level == "DEBUG" else "INFO" if verbosity == 1 else "DEBUG"
+    if level == "DEBUG" and verbosity >= 0:
+        return level
+    return {-1: "ERROR", 0: level, 1: "INFO"}.get(verbosity, "DEBUG")

@@ -45,13 +45,7 @@ READ_SLICE = ToolSpec(
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`.
-
-    Args:
-        text: of the source that was asked for.
-        arguments: of the call, as its schema has them.
-        most: tokens that the answer may take.
-        tokens: how tokens are estimated.
+    """The answer of the tool `read_slice`, in at most so many tokens.
 
     Raises:
         ToolRefused: there is nothing of that kind in the text, or more than one kind was asked for.
@@ -120,12 +114,9 @@ def _value(text: str, pointer: str, most: int, tokens: TokenCorrection) -> str:
 
 
 def _step(value: Json, key: str, pointer: str) -> Json:
-    if isinstance(value, dict):
-        if key in value:
-            return value[key]
-        raise ToolRefused(f"{pointer} leads nowhere: there is no {key!r}", hint=f"there are {', '.join(value)[:200]}")
-    if isinstance(value, list):
-        if key.isdigit() and int(key) < len(value):
-            return value[int(key)]
-        raise ToolRefused(f"{pointer} leads nowhere: there is no item {key!r}", hint=f"there are 0 to {len(value) - 1}")
-    raise ToolRefused(f"{pointer} leads nowhere: what is before {key!r} holds nothing", hint="ask for that")
+    if isinstance(value, dict) and key in value:
+        return value[key]
+    if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+        return value[int(key)]
+    held = next(json_entries(value)).partition(": ")[2]
+    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {held[:240]}")

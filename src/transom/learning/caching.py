@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from transom.context.cache import CacheMonitor
-from transom.context.prefix import StablePrefix
 from transom.llm import Block, Request, Tier, Window
 from transom.llm.cache_terms import MOST_MARKS, CacheTerms
 from transom.telemetry.calls import is_call, tokens_of
@@ -15,6 +14,7 @@ from transom.telemetry.read import read_traces
 USUAL_TERMS = CacheTerms("*", 1, 0.1, 1.25, MOST_MARKS)
 """Default prices: reads cost a tenth, writes a quarter more, no minimum; pass the vendor's own where known."""
 
+_FIRST = {"identity": 0, "capabilities": 1}
 _NEWEST = 100  # the newest calls, which the statistics count
 _TIERS = (("stable_prefix", Tier.STABLE), ("semi_stable", Tier.SESSION), ("dynamic", Tier.TURN))
 
@@ -23,7 +23,7 @@ class StablePrefixBuilder:
     """Builds the text that comes first in each call; its bytes do not depend on the order of the calls here."""
 
     def __init__(self) -> None:
-        self._prefix = StablePrefix()
+        self._texts: dict[str, str] = {}
 
     def add_identity(self, text: str) -> Self:
         """Add who the model is."""
@@ -39,17 +39,18 @@ class StablePrefixBuilder:
 
     def add_section(self, name: str, text: str) -> Self:
         """Add any other text that never changes; a second text of one name replaces the first."""
-        self._prefix = self._prefix.with_block(name, text)
+        self._texts[name] = text
         return self
 
     def build(self) -> str:
         """Return the prefix as text."""
-        return "\n\n".join(block.text for block in self._prefix.blocks)
+        return "\n\n".join(block.text for block in self.blocks)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The prefix as blocks, for `Role.prompt`."""
-        return self._prefix.blocks
+        """The prefix as blocks, for `Role.prompt`: identity and capabilities first, the others by name."""
+        names = sorted(self._texts, key=lambda name: (_FIRST.get(name, len(_FIRST)), name))
+        return tuple(Block(name, self._texts[name], Tier.STABLE) for name in names)
 
 
 class ContextCacheOptimizer:

@@ -12,14 +12,6 @@ Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
-_LABELS = {
-    "tools": "tools",
-    "parallel_tools": "parallel tools",
-    "streaming": "streaming",
-    "structured_output": "structured output",
-    "structured_with_tools": "structured output with tools",
-    "sampling": "temperature",
-}
 
 
 @dataclass(frozen=True)
@@ -61,8 +53,9 @@ class Capabilities:
     def text(self) -> str:
         """One line, for people."""
         window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
-        has = [what for name, what in _LABELS.items() if getattr(self, name)]
-        lacks = [f"no {what}" for name, what in _LABELS.items() if not getattr(self, name)]
+        flags = [(one.name.replace("_", " "), getattr(self, one.name)) for one in fields(self) if one.type == "bool"]
+        has = [what for what, there in flags if there]
+        lacks = [f"no {what}" for what, there in flags if not there]
         least = f", from {self.cache_minimum} tokens" if self.cache_minimum else ""
         return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}{least}"
 

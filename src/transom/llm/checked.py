@@ -1,12 +1,11 @@
-"""Checks of blocks, roles and settings at construction: each error is one line that says what to write.
+"""Checks of what a program gives: each error is one line that says what to write.
 
 They are for programs that no type checker has seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from transom.canonical import Json
@@ -16,19 +15,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
-Names = TypeVar("Names", bound=StrEnum)
 
 Output: TypeAlias = "Mapping[str, Json] | type[BaseModel]"
 """The shape of answers: a JSON Schema, or a pydantic model class."""
 
 _PROVIDER = ("name", "local", "caps", "complete", "estimate_tokens", "fingerprint", "is_current")
-_LISTS = {
-    "prompt": 'say Role("clerk", "You know the stock."), or give blocks: (Block("role", "...", Tier.STABLE),)',
-    "sees": 'say frozenset({"role"}), with the names of the blocks that it may see',
-    "providers": "say Chain((first, second))",
-    "tools": "name ToolSpecs, or none: ToolDefinitions are given to the agent, Agent(role, tools=[...])",
-}
-_MOST_TEMPERATURE = 2.0  # of any vendor; what a model does not take is left out later
 
 
 def kind_of(given: object) -> str:
@@ -36,82 +27,53 @@ def kind_of(given: object) -> str:
     return f"the class {given.__name__}" if isinstance(given, type) else f"of type {type(given).__name__}"
 
 
-def check_name(name: object, what: str) -> None:
-    """Refuse a name that is none.
+def check_name(name: object, where: str) -> None:
+    """Refuse a name that cannot be a tag.
 
     Raises:
-        InputError: it is no text, or a blank one.
+        InputError: it is no text, a blank one, or would break the tag.
     """
-    if not isinstance(name, str) or not name.strip():
-        raise InputError(f"its name is {name!r:.80}", where=what, hint="give it a name in text")
+    if not isinstance(name, str) or not name.strip() or set("<>\n\r") & set(name):
+        hint = "give it a name in text, without <, > and line breaks"
+        raise InputError(f"its name is {name!r:.80}", where=where, hint=hint)
 
 
-def check_block(name: object, text: object) -> None:
-    """Refuse a block that cannot stand under its tag.
-
-    Raises:
-        InputError: its name is none, or breaks a tag; its text is none.
-    """
-    check_name(name, "Block")
-    if set("<>\n\r") & set(str(name)):
-        what = f"its name is {name!r:.80}, and it is rendered as a tag of that name"
-        raise InputError(what, where="Block", hint="leave out <, > and line breaks")
-    if not isinstance(text, str):
-        hint = "say it in text; what it was made from goes into data"
-        raise InputError(f"its text is {kind_of(text)}", where=f"Block {name!r}", hint=hint)
-
-
-def check_kind(given: object, kind: type, field: str, where: str) -> None:
-    """Refuse another thing than one of a kind.
+def check_kind(given: object, kind: type | tuple[type, ...], field: str, where: str, hint: str = "") -> None:
+    """Refuse another thing than one of a kind, or of some.
 
     Raises:
         InputError: it is another.
     """
     if not isinstance(given, kind):
-        raise InputError(f"what is given as {field} is {kind_of(given)}", where=where, hint=f"say {kind.__name__}(...)")
+        first = kind[0] if isinstance(kind, tuple) else kind
+        what = f"what is given as {field} is {kind_of(given)}"
+        raise InputError(what, where=where, hint=hint or f"say {first.__name__}(...)")
 
 
-def named(given: object, kind: type[Names], where: str) -> Names:
-    """One of several by its name.
+def check_choice(given: object, choices: Sequence[object], field: str, where: str) -> None:
+    """Refuse what is none of several words: a misspelled mark would mark nothing.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: naming them.
     """
-    found = next((one for one in kind if one == given), None)
-    if found is None:
-        hint = f"say {' or '.join(f'{kind.__name__}.{one.name}' for one in kind)}"
-        raise InputError(f"its {kind.__name__.lower()} is {given!r:.80}", where=where, hint=hint)
-    return found
+    if given not in choices:
+        hint = f"say {' or '.join(map(repr, choices))}"
+        raise InputError(f"its {field} is {given!r:.80}", where=where, hint=hint)
 
 
-def listed(given: object, kind: type[T], field: str, where: str) -> tuple[T, ...]:
+def listed(given: object, kind: type[T], field: str, where: str, hint: str = "") -> tuple[T, ...]:
     """A tuple of values of one kind.
 
     Raises:
         InputError: it is no list of them.
     """
-    hint = _LISTS[field]
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InputError(f"what is given as {field} is {kind_of(given)}, and no list", where=where, hint=hint)
+        what = f"what is given as {field} is {kind_of(given)}, and no list"
+        raise InputError(what, where=where, hint=hint or f"say [{kind.__name__}(...)]")
     held = tuple(given)
     for one in held:
-        if not isinstance(one, kind):
-            raise InputError(f"in {field} is something {kind_of(one)}", where=where, hint=hint)
+        check_kind(one, kind, f"one of {field}", where, hint)
     return held
-
-
-def check_settings(max_tokens: object, temperature: object) -> None:
-    """Refuse settings that no server takes.
-
-    Raises:
-        InputError: naming the one.
-    """
-    if type(max_tokens) is not int or max_tokens < 1:
-        hint = "give a whole number from 1 on"
-        raise InputError(f"max_tokens is {max_tokens!r:.80}", where="CallSettings", hint=hint)
-    if temperature is not None and not (type(temperature) in (int, float) and 0 <= temperature <= _MOST_TEMPERATURE):  # type: ignore[operator]
-        hint = f"give a number from 0 to {_MOST_TEMPERATURE:g}, or None for the server's own"
-        raise InputError(f"temperature is {temperature!r:.80}", where="CallSettings", hint=hint)
 
 
 def schema_of(output: Output | None, where: str) -> Mapping[str, Json] | None:
@@ -140,8 +102,6 @@ def check_provider(given: object, where: str) -> None:
     Raises:
         InputError: it is no provider.
     """
-    missing = [name for name in _PROVIDER if isinstance(given, type) or not hasattr(given, name)]
-    if missing:
-        lacks = f", which has no {' and no '.join(missing)}" if len(missing) < len(_PROVIDER) else ""
-        hint = 'name one ("anthropic:NAME"), or make one (transom.llm.Provider)'
-        raise InputError(f"who answers is a provider, and this is {kind_of(given)}{lacks}", where=where, hint=hint)
+    if isinstance(given, type) or not all(hasattr(given, name) for name in _PROVIDER):
+        hint = 'name one ("anthropic:NAME"), or derive one from transom.llm.Provider'
+        raise InputError(f"who answers is a provider, and this is {kind_of(given)}", where=where, hint=hint)

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.llm.reply import Reply
+from transom.llm.reply import AnsweredFrom, Reply, Usage
 from transom.llm.shapes import Block, CallSettings, Dropped, Request, ToolSpec, Window
 from transom.llm.turns import AssistantMessage, Opaque, Part, Text, ToolCall, ToolResult, ToolResults, Turn, UserMessage
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 _T = TypeVar("_T")
-
-
-@cache
-def _adapter() -> TypeAdapter[Reply]:
-    from pydantic import TypeAdapter  # noqa: PLC0415  (only when a journal is read)
-
-    return TypeAdapter(Reply)
 
 
 def reply_from_json(data: Json) -> Reply:
@@ -30,10 +19,17 @@ def reply_from_json(data: Json) -> Reply:
     Raises:
         ValueError: the data is not a reply.
     """
-    if not isinstance(data, dict) or not isinstance(data.get("parts"), list):
-        raise ValueError("not a reply: no list of parts")
-    parts = tuple(_part(part) for part in data["parts"])  # type: ignore[union-attr]  # seen above to be a list
-    return _adapter().validate_python({**data, "parts": parts})
+    match data:
+        case {"parts": [*parts], "usage": usage, **more}:
+            sources: Any = more.get("answered_from", [])
+            made: dict[Any, Any] = {
+                **more,
+                "parts": tuple(_part(part) for part in parts),
+                "usage": _made(Usage, usage),
+                "answered_from": tuple(_made(AnsweredFrom, one) for one in sources),
+            }
+            return _made(Reply, made)
+    raise ValueError("not a reply")
 
 
 def result_from_json(data: Json) -> ToolResult:
@@ -61,32 +57,22 @@ def turn_from_json(data: Json) -> Turn:
     raise ValueError("not a turn")
 
 
-def request_from_json(data: Json) -> Request:
+def request_from_json(data: Any) -> Request:
     """The inverse of `Request.to_json`.
 
     Raises:
         ValueError: the data is not a request.
     """
-    match data:
-        case {
-            "role": str(role),
-            "blocks": [*blocks],
-            "turns": [*turns],
-            "dropped": [*dropped],
-            "tools": [*tools],
-            "settings": settings,
-            **more,
-        }:
-            window = Window(
-                tuple(_made(Block, block) for block in blocks),
-                tuple(turn_from_json(turn) for turn in turns),
-                tuple(_made(Dropped, one) for one in dropped),
-            )
-            made = tuple(_made(ToolSpec, tool) for tool in tools)
-            output = more.get("output")
-            schema = output if isinstance(output, dict) else None
-            return Request(role, window, made, _made(CallSettings, settings), schema)
-    raise ValueError("not a request")
+    try:
+        window = Window(
+            tuple([_made(Block, one) for one in data["blocks"]]),
+            tuple([turn_from_json(one) for one in data["turns"]]),
+            tuple([_made(Dropped, one) for one in data["dropped"]]),
+        )
+        tools = tuple([_made(ToolSpec, one) for one in data["tools"]])
+        return Request(data["role"], window, tools, _made(CallSettings, data["settings"]), data.get("output"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a request") from error
 
 
 def _made(shape: type[_T], data: Json) -> _T:

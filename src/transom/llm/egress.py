@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self
 
-from transom.canonical import Json, canonical_json
 from transom.errors import NeedsModel, ReplyError, TransomError
+from transom.llm.render import turn_text
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import Opaque, Text, ToolCall, ToolResults, Turn, UserMessage
+from transom.llm.turns import ToolResults, UserMessage
 
 if TYPE_CHECKING:
     from transom.config.model import Egress
@@ -78,11 +78,8 @@ class EgressPolicy:
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
     """Remove quotations of the request's local parts from an error's text, and its Python causes with them.
 
-    Args:
-        error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
-            person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
-        request: which it came of.
-        policy: what else a user keeps on this machine.
+    The error is changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
+    person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
     """
     texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
     if not texts:
@@ -103,33 +100,10 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
     yield from (block.text for block in window.blocks if policy.is_local(block))
     whole = policy.keep_untrusted or window.egress != "any"
     for turn in window.turns:
-        yield from _of_turn(turn, whole=whole)
-
-
-def _of_turn(turn: Turn, *, whole: bool) -> Iterator[str]:
-    """The texts of a turn that are local, or all of them."""
-    if isinstance(turn, ToolResults):
-        yield from (one.content for one in turn.results if whole or one.egress != "any")
-    elif isinstance(turn, UserMessage):
-        if whole or turn.egress != "any":
-            yield turn.text
-    elif whole:
-        for part in turn.parts:
-            match part:
-                case Text(text):
-                    yield text
-                case ToolCall(_, name, arguments):
-                    yield from (name, canonical_json(arguments), *_leaves(arguments))
-                case Opaque(data):
-                    yield canonical_json(data)
-
-
-def _leaves(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(inner)
+        if isinstance(turn, ToolResults):
+            yield from (one.content for one in turn.results if whole or one.egress != "any")
+        elif whole or turn.egress != "any":
+            yield re.sub(r'\\n|"', "\n", turn_text(turn))  # arguments of a call stand in it as JSON
 
 
 def _runs(texts: Iterable[str]) -> Iterator[str]:

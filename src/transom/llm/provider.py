@@ -97,8 +97,9 @@ class Chain:
     seats: Mapping[str, Chain] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "providers", listed(self.providers, object, "providers", "Chain"))
-        if not self.providers:
+        held = listed(self.providers, object, "providers", "Chain", "say Chain((first, second))")
+        object.__setattr__(self, "providers", held)
+        if not held:
             raise ValueError("a chain needs at least one provider")
         for one in self.providers:
             check_provider(one, "Chain")

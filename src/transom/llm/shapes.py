@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
-from transom.llm.checked import Output, check_block, check_kind, check_name, check_settings, listed, named, schema_of
+from transom.llm.checked import Output, check_choice, check_kind, check_name, listed, schema_of
 from transom.llm.turns import EGRESS, TRUST, Egress, Trust, Turn, check_marks
 from transom.once import once
 
@@ -29,6 +29,7 @@ class Tier(StrEnum):
 Strategy = Literal["truncate", "sub_conversation", "memory"]
 """How a conversation that outgrows its window goes on: cut, delegate to a sub-conversation, or search a memory."""
 _STRATEGIES = get_args(Strategy)
+_HOTTEST = 2  # of any vendor; what a model does not take is left out later
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,13 @@ class Block:
     data: Json = None
 
     def __post_init__(self) -> None:
-        check_block(self.name, self.text)
+        check_name(self.name, "Block")
+        check_kind(self.text, str, "text", f"Block {self.name!r}", "what it was made from goes into data")
         if self.trust not in TRUST or self.egress not in EGRESS:
             check_marks(f"Block {self.name!r}", trust=self.trust, egress=self.egress)
         if type(self.tier) is not Tier:
-            object.__setattr__(self, "tier", named(self.tier, Tier, f"Block {self.name!r}"))
+            check_choice(self.tier, [*map(str, Tier)], "tier", f"Block {self.name!r}")
+            object.__setattr__(self, "tier", Tier(self.tier))
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -125,7 +128,11 @@ class CallSettings:
 
     def __post_init__(self) -> None:
         """Equal settings are written alike: 0, 0.0 and -0.0 are one temperature, and one digest."""
-        check_settings(self.max_tokens, self.temperature)
+        most, warmth = self.max_tokens, self.temperature
+        warm = warmth is None or (type(warmth) in (int, float) and 0 <= warmth <= _HOTTEST)
+        if type(most) is not int or most < 1 or not warm:
+            hint = f"give max_tokens from 1 on, and a temperature from 0 to {_HOTTEST}, or None for the server's own"
+            raise InputError(f"max_tokens is {most!r:.80}, temperature {warmth!r:.80}", where="CallSettings", hint=hint)
         if self.temperature is not None:
             object.__setattr__(self, "temperature", self.temperature + 0.0)
 
@@ -181,14 +188,13 @@ class Role:
         check_name(name, "Role")
         if isinstance(prompt, str):
             prompt = [Block("role", prompt, Tier.STABLE)]
-        own = listed(prompt, Block, "prompt", name)
+        own = listed(prompt, Block, "prompt", name, 'say Role("clerk", "You know the stock."), or [Block(...)]')
         seen = [block.name for block in own] if sees is None else listed(sees, str, "sees", name)
         check_kind(settings, CallSettings, "settings", name)
-        if strategy not in _STRATEGIES:
-            hint = f"choose {', '.join(_STRATEGIES)}"
-            raise InputError(f"there is no strategy {strategy!r}", where=name, hint=hint)
+        check_choice(strategy, _STRATEGIES, "strategy", name)
+        own_tools = listed(tools, ToolSpec, "tools", name, "give tools to the agent: Agent(role, tools=[...])")
         given = {"name": name, "prompt": own, "sees": frozenset(seen), "settings": settings, "strategy": strategy}
-        for field_name, value in {**given, "tools": listed(tools, ToolSpec, "tools", name), "output": output}.items():
+        for field_name, value in {**given, "tools": own_tools, "output": output}.items():
             object.__setattr__(self, field_name, value)
         _ = self.schema
 

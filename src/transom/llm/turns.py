@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from transom.canonical import Json, canonical_json, digest
-from transom.errors import InputError
+from transom.llm.checked import check_choice
 from transom.once import once
 
 Trust = Literal["ours", "untrusted"]
@@ -17,15 +17,9 @@ EGRESS: tuple[Egress, ...] = get_args(Egress)
 
 
 def check_marks(where: str, *, trust: object = "ours", egress: object = "any") -> None:
-    """Refuse an unknown mark: a misspelled one would mark nothing.
-
-    Raises:
-        InputError: naming it, and those that there are.
-    """
-    for name, mark, marks in (("trust", trust, TRUST), ("egress", egress, EGRESS)):
-        if mark not in marks:
-            hint = f"say {' or '.join(map(repr, marks))}"
-            raise InputError(f"its {name} is {mark!r:.80}", where=where, hint=hint)
+    """Refuse an unknown mark, see `check_choice`."""
+    check_choice(trust, TRUST, "trust", where)
+    check_choice(egress, EGRESS, "egress", where)
 
 
 def strictest(*marks: Egress) -> Egress:

@@ -62,11 +62,7 @@ class Stage:
     # -- names of conversations ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Named:
-        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`.
-
-        Raises:
-            InputError: it is no name, or one that stands for something else.
-        """
+        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`."""
         given: object = name
         line = isinstance(given, str) and name.strip() and name.isprintable()
         if not line or name == MAIN or "/" in name or "#" in name:
@@ -74,18 +70,11 @@ class Stage:
             raise InputError(f"a conversation cannot be named {name!r}", where=self.place, hint=hint)
         return Named(self, name)
 
-    def claim(self, name: str, *, given: bool) -> str:
-        """Give a conversation its name; each is given once.
-
-        Raises:
-            RunError: another one has it.
-        """
+    def claim(self, name: str) -> str:
+        """Give a conversation its name; RunError where another one has it."""
         if name in self._claimed:
-            if given:
-                what = f"a conversation {name!r} is open already"
-                raise RunError(what, where=self.place, hint="use the agent that has it, or give this one another name")
             whose, where = ("the run", "run") if self.kept else (f"stage {self.name}", "stage")
-            what = f"the second conversation of {whose} needs a name"
+            what = f"the second conversation of {whose} needs a name, and {name} is taken"
             raise RunError(what, where=self.place, hint=f'say Agent(role, at={where}.named("..."))')
         self._claimed.add(name)
         return name
@@ -96,11 +85,11 @@ class Stage:
         for name in [name for name in known if name not in self._claimed]:
             messages = self.state(name).messages
             if messages and messages[0].data["fingerprint"] == fingerprint:
-                return self.claim(name, given=True)
+                return self.claim(name)
         number = 1
         while (name := MAIN if number == 1 else f"{MAIN}#{number}") in {*self._claimed, *known}:
             number += 1
-        return self.claim(name, given=True)
+        return self.claim(name)
 
     def is_claimed(self, conversation: str) -> bool:
         """Whether this attempt opened it, or the conversation that it is within."""
@@ -118,7 +107,8 @@ class Stage:
 
     def state(self, conversation: str) -> Conversation:
         """A conversation as its events have it; it is another object after a failed write."""
-        return self.host.state.conversation(self.key(conversation))
+        key: Any = self.name, self.epoch, conversation  # asked for each turn, and nearly always known
+        return self.host.state.conversations.get(key) or self.host.state.conversation(ConversationKey(*key))
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
@@ -139,8 +129,6 @@ class Stage:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Args:
-            request: what is asked.
-            role: who asks.
             conversation: whose last message is answered.
             judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
             on_delta: hears the reply as it comes.
@@ -261,11 +249,7 @@ class Stage:
         return sum((Usage(**data["reply"]["usage"]) for data in self._replies()), Usage())
 
     def note(self, name: str, text: str) -> Path:
-        """Leave a file for people beside the artifact. It is written and never read.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
+        """Leave a file for people beside the artifact. It is written and never read."""
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
 
     def _of_stage(self) -> list[ConversationKey]:

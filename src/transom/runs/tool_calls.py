@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import Paused, RunError
@@ -60,11 +60,7 @@ def _scopes(kind: str = "call") -> list[Scope]:
 
 
 def refuse_in_stage(run: object, where: str) -> None:
-    """Keep a stage from conversations that its run keeps: its result must follow from its inputs.
-
-    Raises:
-        RunError: a stage of that run uses one.
-    """
+    """Keep a stage from conversations that its run keeps: its result must follow from its inputs."""
     if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
@@ -76,11 +72,7 @@ def in_tool_call(run: object) -> bool:
 
 
 def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
-    """Keep the handler of a tool call from what only a program may do in its run.
-
-    Raises:
-        RunError: a handler of that run does this.
-    """
+    """Keep the handler of a tool call from what only a program may do in its run."""
     if in_tool_call(run):
         hint = "return the text, declare a SubAgent, or make it a stage"
         raise RunError(f"a tool handler cannot {what}", where=where, hint=hint)
@@ -100,12 +92,8 @@ def egress_in_calls() -> Egress:
 # -- calls in the journal ---------------------------------------------------------------------------------------------
 
 
-class _Outcome(Protocol):
-    def to_json(self) -> dict[str, Json]: ...
-
-
-Came = TypeVar("Came", bound=_Outcome)
-"""What comes of a tool call."""
+Came = TypeVar("Came")
+"""What comes of a tool call; it has a `to_json`."""
 Begun: TypeAlias = Literal["", "done", "stopped"]
 """Why a call that was begun before is not done again: a person says that it is done, or its process did not outlive it
 and its effect is not known."""
@@ -130,11 +118,7 @@ class ToolJournal:
         self._in_flight: set[CallPlace] = set()
 
     async def approval(self, at: CallPlace, call: ToolCall) -> PersonAnswer:
-        """What a person said to a call of the last reply; the same call elsewhere in the run is another question.
-
-        Raises:
-            Paused: nobody has said anything yet.
-        """
+        """What a person said to a call of the last reply; Paused before. An equal call elsewhere is another one."""
         fingerprint = digest([APPROVAL, self._run.id, at.to_json(), call.name, call.arguments])
         if found := self._run.answer(at.key.stage, fingerprint):
             return found
@@ -149,7 +133,6 @@ class ToolJournal:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            at: the call.
             tool: what is called; what is not to be simply repeated is journaled before it begins, too.
             call: what is asked for, which a person is shown.
             act: does it and returns its outcome; told where it must not be done again, and why.
@@ -167,7 +150,7 @@ class ToolJournal:
                     self._in_flight.add(at)  # until its outcome is journaled
                     begun = await self._begin(at, tool, call)
                 came = await act(begun)
-                outcome = came.to_json()
+                outcome: Any = came.to_json()  # type: ignore[attr-defined]  # see above
                 tell_outcome(span, tool.name, outcome)
                 named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
                 told = {**at.to_json(), **named, "outcome": outcome}

@@ -110,24 +110,14 @@ def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def recording_of(
-    store: Store,
-    records: Sequence[Record],
-    *,
-    policy: EgressPolicy,
-    redact: Redactor,
-    local: bool = False,
+    store: Store, records: Sequence[Record], *, policy: EgressPolicy, redact: Redactor, local: bool = False
 ) -> Recording:
     """What models were asked in a run, and what they answered.
 
     Args:
-        store: has the windows of the calls.
-        records: of the run, oldest first.
         policy: what is local beside what its maker marked so.
         redact: takes keys out of the requests' texts.
         local: whether text that is marked local may get into the recording.
-
-    Raises:
-        InputError: no model was asked; something is local and may not get into it; a reply holds a key.
     """
     asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
     calls, windows = [], []

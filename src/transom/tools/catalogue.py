@@ -1,6 +1,7 @@
 """The files that a session knows, their names, and the resolution of paths that a role or a file writes.
 
-A role knows files by names relative to the roots, never by paths of the machine. `${NAME}`s are resolved beneath it.
+A role knows files by names relative to the roots, never by paths of the machine. `${NAME}`s that files write are
+resolved beneath it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from transom.errors import ToolRefused
-from transom.tools.files import expand, is_file, named_files, real_path, shown_name, under
+from transom.tools.files import is_file, named_files, real_path, shown_name, under
 
 _LIST_FIRST = "call list_available_files first, and name a file as its result does"
 _LIST_AGAIN = "name a file as a result of list_available_files or named_files does"
@@ -24,7 +25,7 @@ class Places:
     Attributes:
         roots: only files under these are listed.
         own: files that may be read wherever they lie, and beside which the files that they name are looked for.
-        variables: what `${NAME}` stands for in paths that a role or a file writes.
+        variables: what `${NAME}` stands for in paths that a file writes.
     """
 
     roots: tuple[Path, ...]
@@ -79,27 +80,11 @@ class Catalogue:
         """
         if not search_root:
             return list(self._places.roots)
-        there = [path for path in self._meant(search_root) if os.path.isdir(path)]  # noqa: PTH112  it never raises
-        inside = [path for path in there if under(path, self._places.roots)]
+        there = [path for path in self.meant(search_root) if under(path, self._places.roots)]
+        inside = [path for path in there if os.path.isdir(path)]  # noqa: PTH112  it never raises
         if not inside:
-            what = "the folder lies outside of those that may be read" if there else "there is no such folder"
-            raise ToolRefused(what, hint="leave search_root empty to look everywhere")
+            raise ToolRefused("there is no such folder", hint="leave search_root empty to look everywhere")
         return inside
-
-    def pattern(self, asked: str) -> str:
-        """A glob of shown names: with variables it is made relative to the root that it begins with.
-
-        Raises:
-            ToolRefused: it does not begin with a root, or see `file`.
-        """
-        meant = self._meant(asked)
-        if "${" not in asked:
-            return asked
-        for root in self._places.roots:
-            for base in (root, real_path(root)):
-                if meant[0].is_relative_to(base):
-                    return meant[0].relative_to(base).as_posix()
-        raise ToolRefused("the pattern lies outside of the folders that may be read", hint="write it without variables")
 
     def name_of(self, path: Path) -> str:
         """The name that a file is known by, or would be."""
@@ -138,7 +123,7 @@ class Catalogue:
 
     def _found(self, asked: str) -> Path:
         """A discovered file that is asked for by another name of it."""
-        candidates = [Path(f"{path}{ending}") for ending in ("", ".gz") for path in self._meant(asked)]
+        candidates = [Path(f"{path}{ending}") for ending in ("", ".gz") for path in self.meant(asked)]
         there = [real_path(path) for path in candidates if is_file(path)]
         inside = [path for path in there if under(path, self._places.near)]
         if there and not inside:
@@ -151,21 +136,17 @@ class Catalogue:
             raise ToolRefused("the file has not been discovered yet", hint=_LIST_FIRST)
         raise ToolRefused("there is no such file", hint=_LIST_AGAIN)
 
-    def _meant(self, asked: str) -> list[Path]:
-        """The places that a path of a role may refer to. Only its `${NAME}`s can make it absolute.
+    def meant(self, asked: str) -> list[Path]:
+        """The places that a path or a glob of a role may refer to.
 
         Raises:
-            ToolRefused: an undefined variable, an absolute path, or one that leads upwards.
+            ToolRefused: an absolute path, or one that leads upwards.
         """
         if ".." in asked.split("/"):
             raise ToolRefused("a path may not lead upwards with ..", hint=_LIST_AGAIN)
         if Path(asked).is_absolute():
             raise ToolRefused("absolute paths are not taken", hint=_LIST_AGAIN)
-        try:
-            expanded = expand(asked, self._places.variables)
-        except KeyError as error:
-            raise ToolRefused(f"the variable ${{{error.args[0]}}} is not defined", hint=_LIST_AGAIN) from error
-        return [Path(expanded)] if Path(expanded).is_absolute() else [root / expanded for root in self._places.roots]
+        return [root / asked for root in self._places.roots]
 
     def _shown(self, path: Path) -> str:
         """A path relative to the first root that holds it, as written or with links followed."""

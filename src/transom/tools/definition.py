@@ -12,8 +12,9 @@ from transom.canonical import Json
 from transom.context.marks import UNMARKED, Mark
 from transom.errors import ToolError
 from transom.llm import ToolResult, ToolSpec
+from transom.llm.checked import check_choice, check_kind
 from transom.llm.codec import result_from_json
-from transom.llm.turns import EGRESS, TRUST, Egress, Trust, check_marks
+from transom.llm.turns import EGRESS, Egress, Trust, check_marks
 from transom.tools.schema import Check, check_of, schema_text
 from transom.tools.threads import in_thread
 
@@ -150,17 +151,12 @@ def check_definition(tool: ToolDefinition) -> None:
     """Check a tool's fields; the toolbox checks its name.
 
     Raises:
-        ToolError: naming the field.
+        InputError, ToolError: naming the field.
     """
     _ = tool.check
-    allowed: dict[str, tuple[object, ...]] = {"effect": get_args(Effect), "trust": TRUST, "egress": EGRESS}
-    for field_name, values in allowed.items():
-        if getattr(tool, field_name) not in values:
-            what = f"its {field_name} is {getattr(tool, field_name)!r}"
-            raise ToolError(what, where=tool.name, hint=f"say {' or '.join(map(repr, values))}")
-    description: object = tool.description
-    if not isinstance(description, str):
-        raise ToolError(f"its description is {description!r}", where=tool.name, hint="say in text what it does")
+    check_choice(tool.effect, get_args(Effect), "effect", tool.name)
+    check_marks(tool.name, trust=tool.trust, egress=tool.egress)
+    check_kind(tool.description, str, "description", tool.name, "say in text what it does")
     if not callable(tool.handler):
         raise ToolError("its handler cannot be called", where=tool.name, hint="give it a function of its arguments")
 

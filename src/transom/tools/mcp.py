@@ -13,7 +13,8 @@ from typing import Any, Self, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 from transom.canonical import Json, digest
-from transom.errors import InputError, ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, install_hint
+from transom.llm.checked import check_choice
 from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
@@ -57,17 +58,16 @@ class ToolTerms:
     def __post_init__(self) -> None:
         check_marks("ToolTerms", trust=self.trust, egress=self.egress)
         for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
-            if effect is not None and effect not in get_args(Effect):
-                hint = f"say {' or '.join(map(repr, get_args(Effect)))}"
-                raise InputError(f"an effect is {effect!r:.80}", where="ToolTerms", hint=hint)
+            if effect is not None:
+                check_choice(effect, get_args(Effect), "effect", "ToolTerms")
 
     def takes(self, tool: str) -> bool:
         """Whether it is one of those that are taken."""
-        return self.only is None or tool in _names(self.only)
+        return self.only is None or tool in self.only
 
     def approves(self, tool: str) -> bool:
         """Whether a person has to approve its calls."""
-        return self.needs_approval is True or tool in _names(self.needs_approval)
+        return tool in self.needs_approval if isinstance(self.needs_approval, Collection) else self.needs_approval
 
     def effect_of(self, tool: str) -> Effect | None:
         """The effect that these terms declare; None where they do not."""
@@ -79,11 +79,11 @@ class ToolTerms:
         Raises:
             ToolError: the server has no tool of that name.
         """
-        effects = self.effect.keys() if isinstance(self.effect, Mapping) else ()
-        named = {"only": _names(self.only), "effect": effects, "needs_approval": _names(self.needs_approval)}
-        for what, names in named.items():
+        for field_name in ("only", "effect", "needs_approval"):
+            given = getattr(self, field_name)
+            names = given if isinstance(given, Collection) and not isinstance(given, str) else ()
             if missing := [name for name in names if name not in there]:
-                said = f"it has no tool {', '.join(map(repr, missing))}, which {what} names"
+                said = f"it has no tool {', '.join(map(repr, missing))}, which {field_name} names"
                 raise ToolError(said, where=where, hint=f"it has {', '.join(there) or 'none'}")
 
 
@@ -104,7 +104,7 @@ class McpServer:
         seconds: that it may take to answer at all, and then to name its tools.
 
     Raises:
-        ToolError: neither a command nor a URL; headers for a command, or one that is none.
+        ToolError: neither a command nor a URL.
     """
 
     def __init__(
@@ -119,7 +119,6 @@ class McpServer:
     ) -> None:
         self._server = _checked(server)
         self._headers, self._environ = dict(headers or {}), dict(environ or {})
-        _check_headers(self._server, self._headers)
         self._terms = terms or ToolTerms()
         self._prefix = prefix
         self._seconds = seconds
@@ -240,30 +239,12 @@ def _checked(server: object) -> Server:
     return words
 
 
-def _check_headers(server: Server, headers: Mapping[str, object]) -> None:
-    """Check that they are headers, and for a URL; an error quotes no value."""
-    if headers and not isinstance(server, str):
-        raise ToolError("a command is sent no headers", where=server[0], hint="give it variables: environ={...}")
-    for name, value in headers.items():
-        text = f"{name}{value}" if isinstance(value, str) else ""
-        if not text.isascii() or not text.isprintable() or not text:
-            hint = "a header is plain text in one line; is its variable set, and without a line end?"
-            raise ToolError(f"the value of {name} is none of a header", where="headers", hint=hint)
-
-
 def _secrets(server: Server, headers: Mapping[str, str]) -> list[str]:
     """Secrets for the server alone: values of headers, also without a scheme such as `Bearer`, and of its URL."""
     found = [part for value in headers.values() for part in (value, value.partition(" ")[2])]
     if isinstance(server, str):
         found += [*secret_parts(server), *(value for _, value in parse_qsl(urlsplit(server).query))]
     return found
-
-
-def _names(given: bool | Collection[str] | None) -> Collection[str]:
-    """The names in an argument that may be one name or several."""
-    if given is None or isinstance(given, bool):
-        return ()
-    return {given} if isinstance(given, str) else given
 
 
 def _named(whole: str) -> str:

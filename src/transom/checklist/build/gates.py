@@ -16,7 +16,6 @@ from transom.checklist.build.logic_gates import check_hard_coding, check_likenes
 from transom.checklist.build.mutation import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
-    check_contract_names,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -102,11 +101,7 @@ class GateReport:
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
 
-    Args:
-        code: `atoms.py`.
-        yaml: `checker.yaml`.
-        spec: which the YAML must agree with, and by which evidence is found.
-        trial: where the code is run, and on which real files.
+    `code` and `yaml` are `atoms.py` and `checker.yaml`.
     """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)
@@ -124,8 +119,7 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
             rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
-    findings = (row for report in rows for row in report.findings)
-    return tuple(finding for finding in findings if finding.artifact == ATOM_A)
+    return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
 
 
 async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
@@ -182,7 +176,7 @@ async def _logic_rows(prober: Prober, atoms: Parts, own: tuple[str, ...]) -> lis
 def _static_rows(atoms: Parts) -> list[GateRow]:
     return [
         _row("syntax", check_syntax(atoms)),
-        _row("signatures", [*check_signatures(atoms), *check_contract_names(atoms)]),
+        _row("signatures", check_signatures(atoms)),
         _row("forbidden_io", check_forbidden(atoms)),
         _row("locked_layer", check_locked_layer(atoms)),
     ]
@@ -204,8 +198,7 @@ def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
     found: dict[str, list[Finding]] = {}
     for (gate, artifact), messages in mutation.messages.items():
         line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
-        rows = (Finding(gate, artifact, line, message) for message in messages)
-        found.setdefault(gate, []).extend(rows)
+        found.setdefault(gate, []).extend(Finding(gate, artifact, line, message) for message in messages)
     return [
         GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
         for gate, rows in found.items()

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from transom.agent import call
-from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
-from transom.checklist.roles import make_role
+from transom.checklist.spec.roles import make_role
 from transom.formats.yaml_files import dump_yaml
-from transom.llm import Block, Role, Tier
+from transom.llm import Block, Role, Tier, ToolSpec
+from transom.llm.rules import RULES
 from transom.llm.turns import Trust
 from transom.runs import Artifact, File, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
@@ -64,9 +64,13 @@ class Writers:
     run: Run
     settings: BuildSettings
 
+    def _tools(self, role: str) -> tuple[ToolSpec, ...]:
+        """The embedded rules call none, and holding them to their schemas takes a tenth of a second."""
+        return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
+
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
-        role = make_role("checklist.parser", self.settings.parser, FILE_TOOLS)
+        role = make_role("checklist.parser", self.settings.parser, self._tools("checklist.parser"))
         given = [*_parser_sections(state), *_hints(state)]
         return await self._write("build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
@@ -79,7 +83,7 @@ class Writers:
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
-        role = make_role("checklist.repair_a", self.settings.repair, FILE_TOOLS)
+        role = make_role("checklist.repair_a", self.settings.repair, self._tools("checklist.repair_a"))
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
         given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
@@ -150,35 +154,10 @@ def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> Log
         named: the artifacts that the findings name.
     """
     checker = after.checker if CHECKER in named else before.checker
-    atoms = _kept_atoms(before.atoms, after.atoms, named)
+    atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)
-
-
-def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
-    """Atoms B and C; each from the answer only where a finding names it."""
-    if not named & {ATOM_B, ATOM_C}:
-        return before
-    old, new = _halves(before), _halves(after)
-    if named >= {ATOM_B, ATOM_C} or old is None or new is None:
-        return after
-    b = new[0] if ATOM_B in named else old[0]
-    c = new[1] if ATOM_C in named else old[1]
-    return f"{b}\n\n\n{c}\n"
-
-
-def _halves(code: str) -> tuple[str, str] | None:
-    """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
-    body = tree.body if (tree := tree_of(code)) else []
-    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
-    if not found:
-        return None
-    node, lines = found[-1], code.splitlines()
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    own = lines[first : node.end_lineno]
-    rest = lines[:first] + lines[node.end_lineno :]
-    return "\n".join(rest).strip("\n"), "\n".join(own)
 
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:
@@ -199,7 +178,7 @@ def _so_far(state: BuildState) -> list[_Given]:
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
-        _Given("guidance", state.budget.words(state.iteration + 1)),
+        _Given("guidance", state.guidance),
     ]
 
 

@@ -12,7 +12,7 @@ NEXT_DOUBTED = (
     "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
     "else correct atoms.py or checker.yaml there and build again"
 )
-NEXT_WORDS = "ask a model (--model), reword it, or add a knowledge file (paths.knowledge_dirs)"
+NEXT_WORDS = "ask a model (--model), reword it, or teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
 _KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
 _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}

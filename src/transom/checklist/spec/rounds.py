@@ -11,7 +11,6 @@ from transom.agent import call
 from transom.canonical import digest
 from transom.checklist.complexity import BEYOND, complexity_of
 from transom.checklist.item import Item
-from transom.checklist.roles import make_role
 from transom.checklist.spec.configuration import input_details, simplified
 from transom.checklist.spec.document import (
     parse_analysis,
@@ -28,6 +27,7 @@ from transom.checklist.spec.gate import (
     check_section3,
     check_section4,
 )
+from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.similar import recall_similar, similar_blocks
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
@@ -37,7 +37,6 @@ from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
 
-_UNREADABLE = "unreadable_{}.md"
 _QUOTED = 200
 OBSERVED = "_observed"
 
@@ -48,7 +47,6 @@ class Round:
 
     Attributes:
         number: 1..5.
-        role: whose call it is.
         tag: the reply's tag, and what later rounds know its text by.
         inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier rounds. `earlier.py`
             says what of an earlier text it sees.
@@ -57,7 +55,6 @@ class Round:
     """
 
     number: int
-    role: str
     tag: str
     inputs: tuple[str, ...]
     gate: Callable[[str, Mapping[str, str]], list[Finding]]
@@ -66,6 +63,10 @@ class Round:
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
         """What the gate holds against the text that was written from the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
+
+    @property
+    def role(self) -> str:
+        return f"checklist.{self.tag}"
 
     @property
     def stem(self) -> str:
@@ -87,12 +88,7 @@ async def write_sections(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
-
-    Args:
-        sizes: bytes of the input files that can be found, by the name as written.
-        settings: how a round's role asks, by the round's tag; the defaults where it has none.
-        memory: of earlier items, which the first round sees.
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See `write_spec`.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
@@ -138,7 +134,7 @@ async def _once_more(
 
         shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
         try:
-            answer = await call(stage, role, [*_blocks(each, texts, 0), *shown], read)
+            answer = await call(stage, role, [*_blocks(each, texts), *shown], read)
         except (EgressError, NeedsModel, ReplyError) as error:
             run.progress(f"{stage.name}: left as it was: {error.what}")
             return before
@@ -151,7 +147,6 @@ async def _once_more(
 
 
 async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
-    unread = len(list((run.folder / each.stage).glob(_UNREADABLE.format("*"))))  # attempts that came to no answer
     last = ""
 
     def read(text: str) -> tuple[str, tuple[str, ...]]:
@@ -165,9 +160,9 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
             return [f"line {finding.line}: {finding.message}" for finding in each.findings(written[0], texts)]
 
         try:
-            answer = await call(stage, role, _blocks(each, texts, unread), read, review=review)
+            answer = await call(stage, role, _blocks(each, texts), read, review=review)
         except ReplyError as error:
-            kept = stage.note(_UNREADABLE.format(unread + 1), last)
+            kept = stage.note("unreadable.md", last)
             said = " ".join(last.split())
             quoted = f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in {kept})'
             hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
@@ -184,11 +179,10 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
     return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
 
 
-def _blocks(each: Round, texts: Sequence[str], unread: int) -> list[Block]:
-    """What a round is given. After replies that could not be read it is another request, so it is asked anew."""
+def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
+    """What a round is given."""
     given = dict(zip(each.inputs, texts, strict=True))
-    again = f"# Attempt {unread + 1}: the replies before could not be read.\n" if unread else ""
-    config = Block("configuration", given["config"] + given.get("files", "") + again, Tier.SESSION)
+    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
     return [config, *similar_blocks(given.get("similar", "")), *earlier_blocks(each.role, given)]
 
 
@@ -199,10 +193,6 @@ def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
     if parse_section3(text, check.item_ids()).supported is False and config["waivers"]["value"] != "N/A":
         return [Finding("spec.waiver.support", "section3", 1, "the item has waivers; Waiver support must be yes")]
     return check_section3(text, check)
-
-
-def _check_guide(text: str, given: Mapping[str, str]) -> list[Finding]:
-    return check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"]))
 
 
 def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
@@ -219,16 +209,10 @@ def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]
 
 ROUNDS = (
     Round(
-        1,
-        "checklist.analysis",
-        "analysis",
-        ("config", "similar"),
-        lambda text, _: check_analysis(text),
-        _accepts(parse_analysis, "steps"),
+        1, "analysis", ("config", "similar"), lambda text, _: check_analysis(text), _accepts(parse_analysis, "steps")
     ),
     Round(
         2,
-        "checklist.section1",
         "section1",
         ("config", "analysis"),
         lambda text, _: check_section1(text),
@@ -236,7 +220,6 @@ ROUNDS = (
     ),
     Round(
         3,
-        "checklist.section2",
         "section2",
         ("config", "section1", "analysis"),
         lambda text, given: check_section2(text, parse_section1(given["section1"])),
@@ -244,7 +227,6 @@ ROUNDS = (
     ),
     Round(
         4,
-        "checklist.section3",
         "section3",
         ("config", "section1", "section2", "analysis"),
         _check_waivers,
@@ -252,10 +234,9 @@ ROUNDS = (
     ),
     Round(
         5,
-        "checklist.section4",
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        _check_guide,
+        lambda text, given: check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"])),
         _accepts(parse_section4, "sources"),
     ),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from transom.canonical import Json, whole_text, whole_texts
 from transom.errors import NetworkFailed, ProviderError
@@ -49,14 +49,7 @@ class ReplyAssembler:
         self.in_pieces = False
         self._on_delta = on_delta
         self._pieces: dict[Hashable, _Piece] = {}
-        self._chosen: object = None
         self._latest: dict[Hashable, Hashable] = {}
-
-    def chosen(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-        """The choice that is kept of several, by its `index`; always the same one, normally the first."""
-        if self._chosen is None:
-            self._chosen = min((one.get("index") or 0 for one in choices), key=lambda index: index != 0)
-        return next((one for one in choices if (one.get("index") or 0) == self._chosen), None)
 
     def text(self, key: Hashable, text: str) -> None:
         """Append text. `key` identifies a piece of the reply; pieces keep the order in which they began."""
@@ -101,10 +94,6 @@ class ReplyAssembler:
         piece = self._pieces.setdefault(key, _Piece("opaque", data={vendor: {}}))
         block = piece.data.get(vendor) if isinstance(piece.data, dict) else None
         return block if isinstance(block, dict) else {}
-
-    def holds(self, kind: str) -> bool:
-        """Whether anything of a kind, `text`, `call` or `opaque`, has come; an empty text is nothing."""
-        return any(piece.kind == kind and (kind != "text" or any(piece.texts)) for piece in self._pieces.values())
 
     @property
     def calls(self) -> int:

@@ -12,7 +12,7 @@ from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.addresses import service_of
 from transom.llm.hosted.draft import ReplyAssembler, whole_number
 from transom.llm.hosted.failures import from_error_in_reply
-from transom.llm.hosted.schema import AZURE, OPENAI, Rules, closed, without_patterns
+from transom.llm.hosted.schema import closed, fits, without_patterns
 from transom.llm.hosted.server import Server
 from transom.llm.hosted.vendor import StainlessVendor, chat_messages, function, said
 from transom.llm.hosted.wire import Document
@@ -26,8 +26,6 @@ _MARK = {"type": "ephemeral"}
 OFFICIAL = "https://api.openai.com/v1"
 _THOUGHTS = ("reasoning_content", "reasoning_details")
 """Servers' names for the thinking that they want back in the next request."""
-_KINDS = {"content": "text", "refusal": "text", "tool_calls": "call", **dict.fromkeys(_THOUGHTS, "opaque")}
-"""Parts of a message, and the kinds of piece that they become."""
 
 
 class OpenAIVendor(StainlessVendor):
@@ -81,8 +79,7 @@ class OpenAIVendor(StainlessVendor):
             if not caps.parallel_tools:
                 body["parallel_tool_calls"] = False
         if held is not None:
-            rules = AZURE if self._service == "azure" else OPENAI
-            body["response_format"] = _format(without_patterns(held), rules)
+            body["response_format"] = _format(without_patterns(held))
         if mark and shown.turns:  # it marks the last place itself, which moves on as the conversation grows
             body["extra_body"] = {"cache_control": _MARK}
         return body
@@ -98,12 +95,13 @@ class OpenAIVendor(StainlessVendor):
             draft.usage = latest(draft.usage, usage)
         match document.get("choices"):
             case [dict(), *_] as choices:
-                choice = draft.chosen([one for one in choices if isinstance(one, dict)])
-                if choice is None:
-                    return True
+                choice = choices[0]  # one is asked for
                 if error := choice.get("error"):
                     raise from_error_in_reply(error)
-                content = _content(choice, draft)
+                piece = choice.get("delta")
+                if isinstance(piece, dict) and any(said for name, said in piece.items() if name != "role"):
+                    draft.in_pieces = True
+                content = piece or ({} if draft.in_pieces else choice.get("message"))
                 if isinstance(content, dict):
                     _hear(content, draft)
                 stop = choice.get("finish_reason")
@@ -148,22 +146,11 @@ def _call(call: ToolCall) -> Any:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": text}}
 
 
-def _format(schema: Mapping[str, Json], rules: Rules) -> Any:
+def _format(schema: Mapping[str, Json]) -> Any:
     tight = closed(schema)
-    strict = schema.get("type") == "object" and rules.fit(tight)
+    strict = schema.get("type") == "object" and fits(tight)
     named = {"name": "answer", "schema": tight if strict else dict(schema), "strict": strict}
     return {"type": "json_schema", "json_schema": named}
-
-
-def _content(choice: Mapping[str, Any], draft: ReplyAssembler) -> Any:
-    """The content of a choice: a delta, or a whole message without the parts that came in deltas before it."""
-    if piece := choice.get("delta"):
-        draft.in_pieces = True
-        return piece
-    message = choice.get("message")
-    if not draft.in_pieces or not isinstance(message, dict):
-        return message
-    return {name: content for name, content in message.items() if not draft.holds(_KINDS.get(name, ""))}
 
 
 def _hear(content: Mapping[str, Any], draft: ReplyAssembler) -> None:
@@ -222,13 +209,8 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter reports them: its own charge, and the vendor's where the user's key is used there."""
-    charged = _money(usage.get("cost"))
-    if usage.get("is_byok") is not True:
-        return charged
-    details = usage.get("cost_details")
-    upstream = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
-    return None if upstream is None else upstream + (charged or 0.0)
+    """Dollars, as OpenRouter reports them; None where the user's own key is used there, which the vendor charges."""
+    return None if usage.get("is_byok") is True else _money(usage.get("cost"))
 
 
 def _money(value: object) -> float | None:

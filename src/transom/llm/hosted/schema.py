@@ -6,7 +6,6 @@ Answers are held to the whole schema here in any case, so a vendor may be sent l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from transom.canonical import Json
@@ -78,73 +77,52 @@ def _loosened(schema: Schema) -> dict[str, Json]:
     return {key: value for key, value in made.items() if key not in _STRICTER}
 
 
-_FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
-_SHAPES = frozenset(
+_STRICT = frozenset(
     [
         *("type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const"),
         *("$ref", "$defs", "definitions", "title", "description"),
     ]
 )
-_BOUNDS = frozenset(
+"""Keywords that OpenAI and Azure both take where an answer is held to a schema strictly."""
+_ANTHROPIC = (_STRICT - {"definitions"}) | frozenset(
     [
-        *("format", "minItems", "maxItems"),
-        *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    ]
-)
-_IN_WORDS = frozenset(
-    [
+        *("format", "minItems", "maxItems", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
         *("default", "examples", "pattern", "minLength", "maxLength", "uniqueItems", "oneOf"),
         *("discriminator", "deprecated", "$schema"),
     ]
 )
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The part of JSON Schema that a vendor accepts for structured output.
-
-    Attributes:
-        words: keywords that it may have.
-        whole: whether each object must require all its properties and say that it is closed.
-    """
-
-    words: frozenset[str]
-    whole: bool = True
-
-    def fit(self, schema: Json) -> bool:
-        """Whether a schema is within all that, and means the same with each of its objects closed."""
-        if not isinstance(schema, dict) or not self.words.issuperset(schema):
-            return False
-        if "$ref" in schema:
-            return len(schema) == 1 or not self.whole
-        if not schema.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
-            return False
-        if self.whole and schema.get("format", "date") not in _FORMATS:
-            return False
-        if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {"properties", "items", "additionalProperties"}:
-            return False
-        kind = schema.get("type")
-        if isinstance(kind, list) and not self.whole:
-            return False
-        types = kind if isinstance(kind, list) else [kind]
-        if ("object" in types and not self._names_all(schema)) or ("array" in types and "items" not in schema):
-            return False
-        return all(map(self.fit, _parts(schema)))
-
-    def _names_all(self, schema: Schema) -> bool:
-        properties, required = schema.get("properties"), schema.get("required", [])
-        if not (isinstance(properties, dict) and isinstance(required, list)):
-            return False
-        if self.whole:
-            return properties.keys() == set(required) and schema.get("additionalProperties") is False
-        return properties.keys() >= set(required) and schema.get("additionalProperties", False) is False
-
-
-OPENAI = Rules(_SHAPES | _BOUNDS)
-AZURE = Rules(_SHAPES)
-_ANTHROPIC = Rules((_SHAPES | _BOUNDS | _IN_WORDS) - {"definitions"}, whole=False)
+"""Keywords that Anthropic takes, or that can be moved to descriptions."""
 _MOST_OPTIONAL = 24
 _MOST_UNIONS = 16
+
+
+def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
+    """Whether a schema is within what a vendor takes, and means the same with each of its objects closed.
+
+    Args:
+        schema: of an answer.
+        words: the keywords that the vendor takes. With the default, each object must require all its properties.
+    """
+    strict = words is _STRICT
+    if not isinstance(schema, dict) or not words.issuperset(schema):
+        return False
+    if "$ref" in schema:
+        return len(schema) == 1 or not strict
+    if not schema.keys() & {"type", "anyOf", "oneOf", "enum", "const"}:
+        return False
+    if schema.keys() & {"anyOf", "oneOf"} and schema.keys() & {"properties", "items", "additionalProperties"}:
+        return False
+    kind = schema.get("type")
+    types = kind if isinstance(kind, list) else [kind]
+    if (isinstance(kind, list) and not strict) or ("array" in types and "items" not in schema):
+        return False
+    if "object" in types:
+        properties, required = schema.get("properties"), schema.get("required", [])
+        if not isinstance(properties, dict) or not isinstance(required, list) or not properties.keys() >= set(required):
+            return False
+        if schema.get("additionalProperties", False) is not False or (strict and properties.keys() != set(required)):
+            return False
+    return all(fits(part, words) for part in _parts(schema))
 
 
 def for_anthropic(schema: Schema) -> dict[str, Json] | None:
@@ -156,7 +134,7 @@ def for_anthropic(schema: Schema) -> dict[str, Json] | None:
     from anthropic import transform_schema  # noqa: PLC0415  (3 s of CPU)
 
     defs = schema.get("$defs")
-    if not _ANTHROPIC.fit(dict(schema)) or _leads_back(schema, defs if isinstance(defs, dict) else {}, ()):
+    if not fits(dict(schema), _ANTHROPIC) or _leads_back(schema, defs if isinstance(defs, dict) else {}, ()):
         return None
     try:
         made = cast(dict[str, Json], transform_schema(dict(schema)))

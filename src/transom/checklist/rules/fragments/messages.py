@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from transom.checklist.rules.fragments.ending import Ending
-from transom.checklist.rules.fragments.shared import entry
+from transom.checklist.rules.fragments.shared import colourless, entry
 from transom.checklist.rules.fragments.tally import Tally
 
 
@@ -25,7 +25,7 @@ class MessageReader:
         self.alarms = [(word, re.compile(regex)) for word, regex in alarms]
         self.aside = [re.compile(pattern) for pattern in rule["aside"]]
         self.quoted = [re.compile(pattern) for pattern in rule["quoted"]]
-        names = ("strip", "strange", "spoken", "other", "further", "grave")
+        names = ("spoken", "other", "further", "grave")
         self.known = {name: re.compile(rule[name]) for name in names}
         self.tally = Tally(rule, wanted)
         self.ending = Ending(rule["run"])
@@ -34,8 +34,8 @@ class MessageReader:
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entry, where the line is a message that is asked for."""
-        text = self.known["strip"].sub("", line) if "\x1b" in line else line
-        if self.known["strange"].search(text):
+        text = colourless(line)
+        if re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064]|(?!^)\ufeff", text):
             raise ValueError(f"line {number}: it holds characters that are no text: {line.strip()!r}")
         pieces = text.rstrip("\r").split("\r")
         made = [one for piece in pieces for one in self.text(number, line, piece)]
@@ -94,13 +94,14 @@ class MessageReader:
         ending = self.ending
         return self.message == number or bool(self.tally.columns or ending.named or ending.weak)
 
-    def passed(self, number: int, line: str) -> None:
-        """The last line that is not blank, of lines with nothing to read."""
-        self.ending.last = (number, line)
+    def passed(self, last: tuple[int, str] | None) -> list[dict[str, Any]]:
+        """Nothing comes of lines with nothing to read but the last one that is not blank."""
+        self.ending.last = last or self.ending.last
+        return []
 
-    def late(self) -> bool:
+    def late(self) -> float:
         """The end of the file tells about the lines by which tools name themselves."""
-        return bool(self.runs)
+        return self.runs[0][0] if self.runs else float("inf")
 
     def end(self) -> list[dict[str, Any]]:
         """The runs, and how the last of them ended."""
