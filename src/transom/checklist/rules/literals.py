@@ -9,7 +9,7 @@ import itertools
 import re
 import re._constants as op  # type: ignore[import-not-found]  # the library's own, without stubs
 import re._parser as parser  # type: ignore[import-not-found]  # as above
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 Words: TypeAlias = frozenset[str]
@@ -71,16 +71,8 @@ def _begins_a_line(regex: str) -> bool:
     """Whether an expression is tried at heads of lines alone, and matches in a text wherever it does in the line."""
     told = parser.parse(regex)
     plain = not told.state.flags & ~(re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0))
-    return plain and "(?P=" not in regex and _anchored(list(told)) and not _loses(told)
-
-
-def _anchored(parts: Sequence[Any]) -> bool:
-    if not parts:
-        return False
-    code, value = parts[0]
-    if code is op.BRANCH:
-        return all(_anchored(list(branch)) for branch in value[1])
-    return (code, value) == (op.AT, op.AT_BEGINNING) or (code is op.SUBPATTERN and _anchored(list(value[3])))
+    begins = list(told)[:1] == [(op.AT, op.AT_BEGINNING)]
+    return plain and begins and "(?P=" not in regex and not _loses(told)
 
 
 def _loses(parts: Iterable[Any]) -> bool:
