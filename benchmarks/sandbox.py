@@ -158,7 +158,7 @@ def built_checker(name: str, work: Path) -> LoadedChecker:
 
 def transom(folder: Path, *arguments: str | Path) -> None:
     """A command in a folder; what goes wrong is shown."""
-    command = [sys.executable, "-m", "transom.cli", *map(str, arguments), "--out", "out", "--quiet"]
+    command = [sys.executable, "-m", "transom", *map(str, arguments), "--out", "out", "--quiet"]
     done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"transom {arguments[1]} ended with {done.returncode}: {done.stderr}")

@@ -107,7 +107,7 @@ def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str
         item
         for item in domain.items
         if (item.entity is None or item.entity in entities)
-        and (item.when is None or item.when in choices)
+        and (item.when is None or item.when in (*choices, *choices.values()))
         and (item.unless is None or item.unless not in choices)
     ]
 
@@ -146,7 +146,8 @@ def item_name(item: KnownItem, choices: Mapping[str, str]) -> str:
 
 
 def _said(slot: str, value: str) -> str:
-    return RELATIONS.get(value, value) if slot in ("relation", "limit", "unit_word", "zero") else value.title()
+    plain = slot in ("relation", "limit", "unit_word", "zero")
+    return RELATIONS.get(value, value) if plain else value.replace("_", " ").title()
 
 
 def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | None:

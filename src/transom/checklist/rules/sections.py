@@ -102,6 +102,7 @@ def _section1(
     stages: Mapping[str, str],
 ) -> str:
     narrowed = domain.narrowed(choices)
+    one_of = {name: value.partition("_and_")[0] for name, value in narrowed.items()}
     lines = ["## 1. Parsing Logic", "", f"**Information to extract**: {domain.extracts}.", ""]
     for name, value in stages.items():
         lines += [f"**Only files of**: {name} `{value}`; a file of which this cannot be told is an error", ""]
@@ -125,10 +126,10 @@ def _section1(
         "",
     ]
     example: dict[str, Json] = {
-        c.key: {f.name: narrowed.get(f"{c.key}.{f.name}", f.example) for f in fields} for c, fields in used
+        c.key: {f.name: one_of.get(f"{c.key}.{f.name}", f.example) for f in fields} for c, fields in used
     }
     shown = [
-        _shown(entry, {c.key: [f.name for f in fields] for c, fields in used}, narrowed) for entry in domain.examples
+        _shown(entry, {c.key: [f.name for f in fields] for c, fields in used}, one_of) for entry in domain.examples
     ]
     return "\n".join(
         [

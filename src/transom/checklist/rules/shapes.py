@@ -90,7 +90,7 @@ class KnownItem(Shape):
 
     Attributes:
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
-        when: a choice without which the item is not used; `unless`: one with which it is not.
+        when: a choice, or a value of one, without which the item is not used; `unless`: a choice with which it is not.
         limit, chosen: conditions that depend on the description, in place of `condition`.
         take, count, only_with: as `ValidationItem` has them.
         compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`: it says nothing
@@ -211,7 +211,7 @@ class Domain(Shape):
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
-        narrows: choice -> the field, or fields, that must then have the chosen value.
+        narrows: choice -> the field, or fields, that must then have the chosen value; `a_and_b` stands for both.
         waiver_words: words that may stand in the free part of a waive hint.
         examples: output examples: category -> an entry without parsed_fields and source_file's folder.
     """

@@ -225,7 +225,7 @@ class RowReader:
         for name, wanted in {**self.rule.get("where", {}), **self.rule.get("narrow", {})}.items():
             if not fields.get(name) and not denies:
                 raise ValueError(f"line {number}: nothing says whether this is of {wanted}: {line.strip()}")
-            if (fields.get(name) or wanted) != wanted:
+            if (fields.get(name) or wanted) not in (wanted, *wanted.split("_and_")):
                 return []
         if denies:
             self.denied = self.denied or (number, line)
