@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from tests.checklist.rules.support import shipped
 from transom.checklist.atoms import Source
 from transom.checklist.rules.extract import Wanted, reader_of
-from transom.checklist.rules.fragments.main import File
-from transom.checklist.rules.literals import words_before
+from transom.checklist.rules.fragments.main import File, Gate
+from transom.checklist.rules.literals import gate, words_before
 from transom.checklist.rules.shapes import Domain
 
 
@@ -35,7 +36,31 @@ from transom.checklist.rules.shapes import Domain
     ],
 )
 def test_words(regex: str, words: list[str] | None) -> None:
-    assert words_before([regex]) == words
+    assert words_before(regex) == (None if words is None else tuple(words))
+
+
+LINEWISE = [
+    *(r"^\s*foo(?!\s*x)", r"^(?:a|bc)\s*+z$", r"^\d{1,3}[:>]\s+|^0$", r"^(?!\w+:)[a-z]+(?:_[a-z]+)+(?:\s|$)"),
+    *(r"^(?>\s*b)\W*$", r"^\s*[-x]\Z", r"(?i)\b0\s+(?:of|/)\s+\d", r"n't\b|\bnot(?:hing)?\b", r"\w\.(?:v|vg)\b"),
+    *(r"^\s*(?:[^a]\s)+y", r"(?<!\s)fail\b", r"tim(?:e|ed)?(?:  ?)?out", r"(?:ab)+c?\s[de]{2}", "\t[kl]x"),
+]
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(
+    data=st.data(),
+    regex=st.sampled_from(LINEWISE),
+    around=st.lists(st.sampled_from(["  x", "x: 1", "z", "", " of 3", "\t-b", "y y"]), min_size=2, max_size=4),
+)
+def test_the_gate_shows_every_line_that_an_expression_matches(
+    data: st.DataObject, regex: str, around: list[str]
+) -> None:
+    told = gate([regex])
+    line = data.draw(st.from_regex(regex, alphabet=st.characters(max_codepoint=126)))
+    if told and "\n" not in line and re.search(regex, line):
+        text = "\n".join([around[0], line, *around[1:]])
+        assert Gate(text, *map(re.compile, told)).next(0) <= len(around[0]) + 1
 
 
 def reader(domain: Domain, kind: str, name: str, *, every: bool) -> File:
@@ -44,7 +69,7 @@ def reader(domain: Domain, kind: str, name: str, *, every: bool) -> File:
     made = reader_of(domain, Wanted(fields, sources), name)
     assert made.kind == kind
     if every:
-        made.gate = None
+        made.gate = []
     return made
 
 

@@ -160,7 +160,7 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
 
 def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> list[str]:
     """What shows the lines that some reader or guard must see, as the atom's `Gate` takes it; empty where each must."""
-    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values(), "\x1b"]
+    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values()]
     guards += [one for regexes in source.counts.values() for one in regexes]
     guards += [one for rule in used for one in rule.must_be_read]
     guards += [source.mentions] if source.mentions != "." else []  # the first line is always seen

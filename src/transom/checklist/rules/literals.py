@@ -5,11 +5,12 @@ All this is about ASCII texts in small letters whose blanks are spaces; other on
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import re._constants as op  # type: ignore[import-not-found]  # the library's own, without stubs
 import re._parser as parser  # type: ignore[import-not-found]  # as above
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 Words: TypeAlias = frozenset[str]
@@ -23,15 +24,13 @@ _OFTEN: Final = frozenset(_ALL[:20])
 _RARE: Final = 3  # what a word must weigh to be looked for
 
 
-def words_before(regexes: Iterable[str]) -> list[str] | None:
-    """Words in small letters, of which every match of one of these expressions holds one; None where some has none."""
-    found: set[str] = set()
-    for regex in regexes:
-        words = _of_all(parser.parse(regex))
-        if words is None:
-            return None
-        found |= words
-    return sorted(word for word in found if not any(other != word and other in word for other in found))
+@functools.lru_cache(maxsize=2_000)
+def words_before(regex: str) -> tuple[str, ...] | None:
+    """Words in small letters, of which every match of an expression holds one; None where it has none."""
+    found = _of_all(parser.parse(regex))
+    if found is None:
+        return None
+    return tuple(sorted(word for word in found if not any(other != word and other in word for other in found)))
 
 
 def gate(regexes: Iterable[str]) -> list[str]:
@@ -40,10 +39,10 @@ def gate(regexes: Iterable[str]) -> list[str]:
     The first is for a text in small letters and with spaces for blanks, the second for the text as it is, with a line
     feed in front of it. Both begin with a character that is seldom met, so that few places are tried.
     """
-    words: list[str] = []
+    words = ["\x1b"]  # which stands for every character that is no text
     heads: list[str] = []
     for regex in dict.fromkeys(regexes):
-        found = words_before([regex])
+        found = words_before(regex)
         if (found is None or min(map(_weight, found), default=_RARE) < _RARE) and _begins_a_line(regex):
             heads.append(re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"^\(\?i\)(.*)", r"(?i:\1)", regex)))
         elif found is None:
@@ -67,20 +66,13 @@ def _weight(word: str) -> int:
     return sum(1 if one in _OFTEN else 2 for one in word)
 
 
+@functools.lru_cache(maxsize=2_000)
 def _begins_a_line(regex: str) -> bool:
     """Whether an expression is tried at heads of lines alone, and matches in a text wherever it does in the line."""
     told = parser.parse(regex)
     plain = not told.state.flags & ~(re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0))
-    return plain and "(?P=" not in regex and _anchored(list(told)) and not _loses(told)
-
-
-def _anchored(parts: Sequence[Any]) -> bool:
-    if not parts:
-        return False
-    code, value = parts[0]
-    if code is op.BRANCH:
-        return all(_anchored(list(branch)) for branch in value[1])
-    return (code, value) == (op.AT, op.AT_BEGINNING) or (code is op.SUBPATTERN and _anchored(list(value[3])))
+    begins = list(told)[:1] == [(op.AT, op.AT_BEGINNING)]
+    return plain and begins and "(?P=" not in regex and not _loses(told)
 
 
 def _loses(parts: Iterable[Any]) -> bool:

@@ -158,10 +158,10 @@ class Reading:
 class Gate:
     """Where in a text the next line stands that holds a word of interest, or begins as lines of interest do."""
 
-    def __init__(self, text: str, words: str, *heads: str) -> None:
+    def __init__(self, text: str, words: re.Pattern[str], *heads: re.Pattern[str]) -> None:
         strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
         small = text.lower().translate(strange | {9: " ", 13: " "})
-        self.told = [(re.compile(words), "\n" + small), *((re.compile(one), "\n" + text) for one in heads)]
+        self.told = [(words, "\n" + small), *((one, "\n" + text) for one in heads)]
         self.begins = [-1] * len(self.told)
 
     def next(self, at: int) -> int:
@@ -207,7 +207,7 @@ class File:
         about = self.files[self.kind]
         watching = [make(self.name, about) for make in self.watchers]
         self.reading = Reading(self.kind, about, self.readers[self.kind], watching)
-        self.gate = about.get("gate")
+        self.gate = [re.compile(one) for one in about.get("gate", ())]
         text, self.held, self.signs = self.held, "", {}
         return text
 

@@ -19,13 +19,10 @@ class RowReader:
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.category = rule, rule["category"]
         self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
-        named = ("above", "inside", "block", "table")
-        self.res = {name: self.compiled(rule[name]) for name in named if rule.get(name)}
-        self.res |= {
-            name: re.compile(rule[name]) for name in ("join", "goes_on", "until", "steps", "strip") if rule.get(name)
-        }
+        names = ("above", "inside", "block", "table", "join", "goes_on", "until", "steps", "strip")
+        self.res = {name: self.compiled(rule[name]) for name in names if rule.get(name)}
         self.context: dict[str, Any] = {}
-        self.within = "from" not in rule.get("inside", {"to": None})
+        self.within = "from" not in rule.get("inside", {})
         self.joined: list[tuple[int, str]] = []
         self.block: dict[str, Any] | None = None
         self.shown = (0, "")
@@ -40,11 +37,12 @@ class RowReader:
         self.any = False
 
     def compiled(self, told: Any) -> Any:
-        """Regexes in place of their texts, in a list or under the keys that hold one."""
+        """Regexes in place of their texts, alone, in a list, or under the keys that hold one."""
+        if isinstance(told, str):
+            return re.compile(told)
         if isinstance(told, list):
             return [re.compile(one) for one in told]
-        texts = {name: one for name, one in told.items() if name in ("from", "to", "before", "head", "row") and one}
-        return {name: re.compile(one) for name, one in texts.items()}
+        return {name: re.compile(told[name]) for name in ("from", "to", "before", "head", "row") if told.get(name)}
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entries that are certain by this line."""
