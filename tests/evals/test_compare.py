@@ -169,12 +169,12 @@ async def test_evaluations_are_found_by_name_by_run_and_by_file(tmp_path: Path) 
         for text, said in (
             ("v1", "2 evaluations match 'v1'; name one of other/v1, readiness/v1"),
             ("20261", "4 evaluations match"),
-            ("v9", "no evaluation is called 'v9'; see: transom eval history SUITE"),
+            ("v9", "unknown evaluation 'v9'; see: transom eval history SUITE"),
             (str(tmp_path / "no.json"), "no such file"),
         ):
             with pytest.raises(InputError) as raised:
                 find_evaluation(store, text)
             assert said in str(raised.value)
         path.write_text(json.dumps({"schema": "transom.check/1"}), encoding="utf-8")
-        with pytest.raises(InputError, match="is no evaluation"):
+        with pytest.raises(InputError, match="is not an evaluation"):
             find_evaluation(store, str(path))

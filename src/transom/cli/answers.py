@@ -18,7 +18,7 @@ from transom.checklist.rules.meaning import KEY, check_reads_as, said
 from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
-from transom.checklist.run import Roots, Verdict, load_checker, text_report, text_reports, together
+from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
@@ -170,7 +170,10 @@ async def with_readings(
     if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
         return answer
     knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
-    files = _files_of(item, places.roots(places.of(item, run.folder)))
+    try:
+        files = own_files(item, places.roots(places.of(item, run.folder)))
+    except InputError:  # an ItemSpec can be written before a variable is defined
+        files = ()
     given = {"requirements": item.requirements, "waivers": item.waivers}
     values = {name: part.value for name, part in given.items() if part}
     rows = tuple(
@@ -183,13 +186,6 @@ async def with_readings(
         return None
     command = f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
     return answer.model_copy(update={"readings": rows, "choose": command})
-
-
-def _files_of(item: Item, roots: Roots) -> Sequence[Path]:
-    try:
-        return own_files(item, roots)
-    except InputError:  # an ItemSpec can be written before a variable is defined
-        return ()
 
 
 async def _chosen(

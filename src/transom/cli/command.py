@@ -16,9 +16,8 @@ from transom.cli.session import Options, Session
 from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
-MoreRepairs = Annotated[
-    bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-]
+By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
+MoreRepairs = Annotated[bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,8 +48,6 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
     them, and returns the exit code. Its docstring is the help text.
 
     Args:
-        app: the group it belongs to.
-        name: what a person types.
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
     """

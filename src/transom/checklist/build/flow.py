@@ -79,7 +79,7 @@ async def build_checker(
 
 def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
     """The state at first. A person who had the run go on granted it as many repairs again, or one."""
-    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.state.helps)
+    more = (help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1) for help_ in run.state.helps)
     return BuildState(inputs, max([max_iterations, *more]), tuple(run.state.helps))
 
 

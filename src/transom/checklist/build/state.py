@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, tree_of
 from transom.checklist.build.inputs import BuildInputs
@@ -14,7 +14,6 @@ from transom.checklist.build.reading import LogicReply
 from transom.checklist.results import BuildRecord, BuildResult
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact
-from transom.runs.journal import Help
 
 _HINTS: Final = {
     "schema": "five keys of the stated types; `line_number` is the line whose text `matched_content` is",
@@ -57,7 +56,7 @@ class BuildState:
 
     inputs: BuildInputs
     repairs: int
-    helps: Sequence[Help] = ()
+    helps: Sequence[Mapping[str, Any]] = ()
     sections: Mapping[str, Artifact[str] | str] | None = None
     hints: Artifact[str] | None = None
     overview: Artifact[FileOverview] | None = None
@@ -81,7 +80,7 @@ class BuildState:
     @property
     def guidance(self) -> str:
         """What people said before the next repair, "" where nobody did."""
-        return "\n\n".join(help_.guidance for help_ in self.helps if help_.after <= self.iteration and help_.guidance)
+        return "\n\n".join(one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"])
 
     @property
     def findings(self) -> tuple[Finding, ...]:
