@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
+from transom.checklist.atoms import Entry, Source
 from transom.checklist.build.excerpt import excerpt, is_long
 from transom.checklist.build.prober import Check, Prober, RealFile
 from transom.checklist.run.runner import Scope, Seen, declared, extract, hand_over
@@ -153,20 +153,13 @@ def _cut(text: str) -> list[str]:
 
 
 def _misshapen(entry: object, file: RealFile) -> list[str]:
-    if not isinstance(entry, dict):
-        return [f"an entry is {type(entry).__name__}, not a dict"]
-    if set(entry) != set(ENTRY_KEYS):
-        return [f"an entry has the keys {sorted(entry)}, not {sorted(ENTRY_KEYS)}"]
-    if not isinstance(entry["value"], str):
-        return [f"value is {type(entry['value']).__name__}, not str"]
     try:
-        Entry.model_validate(entry, strict=True)
+        seen = Entry.model_validate(entry, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        return [f"{'.'.join(map(str, first['loc']))}: {first['msg']}"]
-    if entry["source_file"] != file.name:
-        return [f"source_file is {entry['source_file']!r}, not what the atom was given"]
-    return []
+        return [f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"]
+    wrong = seen.source_file != file.name
+    return [f"source_file is {seen.source_file!r}, not what the atom was given"] if wrong else []
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
