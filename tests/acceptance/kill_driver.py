@@ -26,7 +26,6 @@ from transom.cli.options import Options
 from transom.cli.session import Options as CommonOptions
 from transom.cli.session import Session
 from transom.llm import Chain, Provider, Reply, Request, ScriptedProvider
-from transom.runs.checkpoints import FOR_PEOPLE
 from transom.store import SqliteStore
 
 
@@ -75,7 +74,8 @@ def left(work: Path) -> dict[str, str]:
     """Digests of everything that a person gets, and of the artifacts in the run."""
     files = [path for path in (work / "out").rglob("*") if path.is_file()]
     runs = work / "w" / "runs"  # NAME/RUN/...
-    files += [path for path in runs.rglob("*") if path.is_file() and path.relative_to(runs).parts[2] not in FOR_PEOPLE]
+    timed = ("checkpoint_latest.json", "hourly", "stage_outputs", "error_logs")
+    files += [path for path in runs.rglob("*") if path.is_file() and path.relative_to(runs).parts[2] not in timed]
     return {_name(path, work): digest(path.read_bytes()) for path in sorted(files)}
 
 

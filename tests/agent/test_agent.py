@@ -139,11 +139,11 @@ async def test_a_text_is_a_path_too(tmp_path: Path) -> None:
     ("slip", "told"),
     [
         # Each is of another type on purpose: no type checker has looked at what a newcomer writes.
-        (lambda: Agent(3, provider=scripted()), 'a Role, and this is int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
-        (lambda: Agent(SEAT, provider=scripted(), at="x"), "this is str; say at=Home"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(3, provider=scripted()), 'role is of type int; say "You know the stock.", or Role("clerk"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), at="x"), "at is of type str; say at=Home"),  # type: ignore[arg-type]  # on purpose
         (lambda: Agent(SEAT, provider=scripted(), tools=[len]), "this is <built-in function len>; give the function"),
-        (lambda: Agent(SEAT, provider=scripted(), tools=len), "tools are a list"),  # type: ignore[arg-type]  # on purpose
-        (lambda: Home(".transom", 3), 'these are str and int; say Home(".transom"'),  # type: ignore[arg-type]  # on purpose
+        (lambda: Agent(SEAT, provider=scripted(), tools=3), "tools is of type int; say tools=[...]"),  # type: ignore[arg-type]  # on purpose
+        (lambda: Home(".transom", 3), "what is given as name is of type int"),  # type: ignore[arg-type]  # on purpose
         (lambda: Budget(tokens="5"), "tokens must be a number from 0 on, and is '5'"),  # type: ignore[arg-type]  # on purpose
     ],
 )

@@ -135,7 +135,7 @@ async def test_the_loop_has_a_large_result_summed_up_where_the_role_says_so(tmp_
     assert "Row 17 has the ratio 0.00017" in told and "7.5" not in told, "a number that the source has not is struck"
     assert len(told) < 5_000
     assert isinstance(sub, SubConversation)
-    assert (sub.parent_id, sub.metadata["how"]) == (view.id, "summary")
+    assert (sub.parent_id, sub.metadata["how"]) == (view.id, "model")
     assert sub.completed_at is not None and sub.created_at <= sub.completed_at
     assert [message.content for message in sub.messages] == [answer]
     assert sub.metadata["run_id"] == view.metadata["run_id"]
@@ -167,14 +167,14 @@ async def test_the_model_delegates(tmp_path: Path) -> None:
     def delegate(*sources: str) -> Reply:
         return asks(ToolCall("9", "delegate", {"purpose": "Is a there?", "sources": [*sources]}))
 
-    main = [asks(look("a", "7")), delegate("8"), delegate("7"), delegate(), delegate(), "ok"]
+    main = [asks(look("a", "7")), delegate("8"), delegate("event 1"), delegate(), delegate(), "ok"]
     sub = [asks(look("b")), "It saw a.", "Nothing.", ProviderError("away")]
     provider = by_role(main, sub)
     async with Agent(DELEGATING, provider=provider, tools=[tool(large)], at=Home(tmp_path, "t")) as agent:
         assert (await agent.send("go")).text == "ok"
         view = agent.conversation()
     asked = [request for request in provider.requests if request.role == SEAT.name]
-    assert "there is no one source 8" in came(asked[2])
+    assert "nothing is kept as '8'" in came(asked[2])
     assert came(asked[3]) == "It saw a."
     assert came(asked[4]) == "Nothing."
     assert "not made again" in came(asked[5]), "the same errand is not run twice"
@@ -264,7 +264,7 @@ async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_d
 
 
 def test_a_role_of_a_sub_conversation_sees_nothing_of_its_parent() -> None:
-    from transom.agent.sub_conversation import sub_role
+    from transom.agent.sub_agents import sub_role
     from transom.config.model import ModelSeat
 
     role: Role = sub_role(SEAT, ModelSeat())
@@ -390,7 +390,7 @@ async def test_how_short_summaries_are_is_a_setting(way: str) -> None:
     for ratio in (5, 20):
         long = "\n".join(["Rows are fine."] * 20_000)
         settings = Settings.model_validate({"llm": {"sub_conversation": {"ratio": ratio}}})
-        delegate = asks(ToolCall("9", "delegate", {"purpose": "Is it fine?", "sources": ["1"]}))
+        delegate = asks(ToolCall("9", "delegate", {"purpose": "Is it fine?", "sources": ["event 1"]}))
         main: dict[str, list[Any]] = {
             "loop": [asks(look("large")), "ok"],
             "model": [asks(look("part")), delegate, "ok"],
@@ -440,7 +440,11 @@ async def test_what_is_large_is_gone_through_once_in_a_thread(monkeypatch: pytes
         return large
 
     found = "row_17 has 0.00017, row_9999 0.9."
-    delegate = asks(ToolCall("9", "delegate", {"purpose": "Which?", "sources": ["look"]}))
+
+    def delegate(request: Request) -> Reply:
+        name = sent(request).split("kept whole as ")[1].split(".")[0]
+        return asks(ToolCall("9", "delegate", {"purpose": "Which?", "sources": [name]}))
+
     main = {"the loop": [], "the model": [delegate], "the program": []}[by]
     provider = by_role([asks(look("a")), *main, "ok"], [found] * 2)
     async with Agent(DELEGATING, provider=provider, tools=[tool(whole)]) as agent:

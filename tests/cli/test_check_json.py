@@ -118,7 +118,7 @@ def test_the_same_is_said_to_people(desk: Desk) -> None:
     (desk.here / "odd.yaml").write_text("description: Confirm that the flux capacitor is charged.\n", "utf-8")
     said = desk("check", "spec", "odd.yaml", "-q").out
     assert said.startswith("NEEDS_MODEL  odd\n  not understood: ")
-    assert "reword it, or add a knowledge file" in said
+    assert "reword it, or teach it the log" in said
     spec = desk("check", "spec", "VER-01.yaml", "-o", "out", *JSON).document["itemspec_path"]
     shutil.move("data/updown", ".away")
     said = desk.check("all", "VER-01.yaml", "-q").out

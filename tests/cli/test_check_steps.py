@@ -318,7 +318,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(after: Callable[..., Desk
     assert process.stderr
     assert process.stderr.readline() == "run/verdict: working\n"
     busy = desk.check("run", "out/VER-01_checker", "-q").line()
-    assert re.match(rf"process {process.pid} is working on run \S+; wait for it to end", busy)
+    assert re.match(rf"process {process.pid} has run \S+ of \S+ open; wait for it to end", busy)
     time.sleep(0.2)  # into the sandbox; before that it would do as well
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)

@@ -175,7 +175,7 @@ def test_a_terminal_is_asked_until_nothing_is_read_wrongly(here: Path, capfd: py
     item.write_text(f"description: {LOGS['esd'][0]}\ninput_files: [it.log]\n")
     code, shown = _typed("check", "teach", "IT.yaml", answers=["99", "EXPOSED", "4", "5", "good", "n", "\x04"])
     assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (2, False, False), shown
-    assert "it.log has 7 lines" in shown and "it.log: 1 line with 'EXPOSED'" in shown
+    assert "it.log has 7 lines, 0 with '99'" in shown and "it.log has 7 lines, 1 with 'EXPOSED'" in shown
     assert "it.log: complete with the line\r\n       7  Audit done." in shown and "the answers ended" in shown
     code, shown = _typed("check", "teach", "IT.yaml", answers=["4", "5", "bad", "be", "be", "3", "good", ""])
     assert code == 1 and "FAIL" in shown.partition("kept as")[2], shown

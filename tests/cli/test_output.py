@@ -62,7 +62,7 @@ def test_a_name_does_not_steer_the_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "stderr", errors)
     say(f"transom: {NASTY}")
     assert errors.getvalue() == "transom: a\n" + SHOWN.removeprefix(r"a\n") + "\n"
-    Live(whole=True)(Text("\x1b]0;title\x07done\n"))
+    Live()(Text("\x1b]0;title\x07done\n"))
     assert errors.getvalue().endswith(r"\x1b]0;title\x07done" + "\n")
 
 

@@ -135,7 +135,7 @@ def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["trace", "stats"]) == 0
     text = capsys.readouterr().out
     assert text.splitlines()[0].split()[:2] == ["PROVIDER", "CALLS"]
-    assert "scripted: 1 times RateLimited" in text
+    assert "RateLimited 1" in text
 
 
 def test_only_what_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

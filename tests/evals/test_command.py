@@ -71,12 +71,12 @@ def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
     assert {row.id: row.status for row in made.scenarios} == {"gone": "error", "moon": "error"}
     assert "unknown key descripton" in made.scenarios[1].details.epochs[0].why[0]
     assert made.regression_analysis.baseline == "main"
-    assert made.regression_analysis.regressions == ("moon: passed, and does not any more",)
+    assert made.regression_analysis.regressions == ("moon: passed, and no longer does",)
     assert made.regression_analysis.warnings[-1] == "not in the baseline: gone"
 
     code, out, _ = command("compare", "main", made.run_id)
     assert code == 1
-    assert "regression: moon: passed, and does not any more" in out
+    assert "regression: moon: passed, and no longer does" in out
     code, out, _ = command("compare", made.run_id, "main")
     assert code == 0
     assert "better: moon: passes now" in out
@@ -100,13 +100,13 @@ def test_each_epoch_is_asked_anew_and_no_item_is_claimed_for_the_workspace(comma
 @pytest.mark.parametrize(
     ("scenario", "arguments", "said"),
     [
-        ({}, ("run", "nowhere"), "nowhere: there is no suite.yaml"),
-        ({}, ("run", "suite", "--only", "sun"), "no scenario has the id or tag 'sun'; there are moon"),
-        ({}, ("run", "suite", "--baseline", "v9"), "no evaluation is called 'v9'"),
+        ({}, ("run", "nowhere"), "nowhere: suite.yaml is missing"),
+        ({}, ("run", "suite", "--only", "sun"), "no scenario has the id or tag 'sun'; known: moon"),
+        ({}, ("run", "suite", "--baseline", "v9"), "unknown evaluation 'v9'"),
         ({}, ("run", "suite", "--report", "pdf:x"), "write FORMAT:PATH with one of json, junit"),
         ({}, ("run", "suite", "--judge", "nobody"), "nobody"),
         ({"tgas": []}, ("run", "suite"), "scenario.yaml:5: unknown key tgas; did you mean tags?"),
-        ({}, ("compare", "a", "b"), "no evaluation is called 'a'"),
+        ({}, ("compare", "a", "b"), "unknown evaluation 'a'"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
@@ -127,9 +127,9 @@ def test_a_product_that_has_no_runner_is_named_with_those_that_have(command: Com
 
 def test_items_and_folders_lie_below_the_data(command: Command) -> None:
     for given, said in (
-        ({"item": "../moon.yaml"}, "../moon.yaml lies outside the data"),
-        ({"item": "moon.yaml", "variables": {"LOGS": "/etc"}}, "/etc lies outside the data"),
-        ({}, "the scenario names no item"),
+        ({"item": "../moon.yaml"}, "../moon.yaml is outside the data"),
+        ({"item": "moon.yaml", "variables": {"LOGS": "/etc"}}, "/etc is outside the data"),
+        ({}, "the scenario has no input item"),
         ({"item": "moon.yaml", "variables": ["logs"]}, "input.variables is no mapping"),
     ):
         command.write({"input": given})

@@ -43,7 +43,7 @@ def test_with_rules_every_pass_that_became_none_is_a_regression_by_name() -> Non
     told = compare(new, old, "main")
     assert told == Comparison(
         baseline="main",
-        regressions=("a: passed, and does not any more",),
+        regressions=("a: passed, and no longer does",),
         improvements=("b: passes now",),
     )
     assert new.model_copy(update={"regression_analysis": told}).exit_code == 1
@@ -161,15 +161,15 @@ async def test_evaluations_are_found_by_name_by_run_and_by_file(tmp_path: Path) 
         assert find_evaluation(store, "v2")[0] == "readiness/v2"
         assert find_evaluation(store, "v1", "other")[1].run_id == "20261104-d"
         assert find_evaluation(store, "20261103")[1].summary.failed == 1
-        with pytest.raises(InputError, match="20261104-d: is an evaluation of other; name one of readiness"):
+        with pytest.raises(InputError, match="20261104-d: is an evaluation of other, not of readiness; name"):
             find_evaluation(store, "20261104", "readiness")
         path = tmp_path / "kept.json"
         path.write_text(newest[1].model_dump_json(by_alias=True), encoding="utf-8")
         assert find_evaluation(store, str(path))[1] == newest[1]
         for text, said in (
-            ("v1", "2 evaluations are called 'v1'; name one of other/v1, readiness/v1"),
-            ("20261", "4 evaluations are called"),
-            ("v9", "no evaluation is called 'v9'; see: transom eval history SUITE"),
+            ("v1", "2 evaluations match 'v1'; name one of other/v1, readiness/v1"),
+            ("20261", "4 evaluations match"),
+            ("v9", "unknown evaluation 'v9'; see: transom eval history SUITE"),
             (str(tmp_path / "no.json"), "no such file"),
         ):
             with pytest.raises(InputError) as raised:

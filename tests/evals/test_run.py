@@ -139,7 +139,7 @@ async def test_a_fault_that_fits_no_file_of_the_data_is_said(tmp_path: Path, pat
     (outside / "kept.json").write_text("{}", encoding="utf-8")
     folder = write_suite(tmp_path / "suite", {"broken": {"faults": [{"missing_file": pattern}]}})
     (folder / "data" / "linked").symlink_to(outside)
-    with pytest.raises(InputError, match=r"broken: faults: no file of the data fits"):
+    with pytest.raises(InputError, match=r"broken: faults: no file of the data matches"):
         await evaluate(folder, GOOD)
     assert (outside / "kept.json").exists()
 

@@ -28,7 +28,7 @@ def test_a_suite_gives_its_scenarios_what_they_leave_out(tmp_path: Path) -> None
 def test_scenarios_are_chosen_by_id_or_tag(tmp_path: Path) -> None:
     suite = load_suite(write_suite(tmp_path, {"one": SCENARIO, "two": {"tags": "edge"}, "three": {}}))
     assert [one.id for one in suite.only(["edge", "one"]).scenarios] == ["one", "two"]
-    with pytest.raises(InputError, match="'four'; there are edge, one, readiness, three, two"):
+    with pytest.raises(InputError, match="'four'; known: edge, one, readiness, three, two"):
         suite.only(["four"])
 
 
@@ -46,12 +46,12 @@ def test_a_scenario_changes_its_definition_with_what_is_right_and_not_with_thres
     ("scenario", "said"),
     [
         ({"expected": {"verdit": "READY"}}, "scenario.yaml:2: unknown key expected.verdit; did you mean verdict?"),
-        ({"least": {"number": 0.5}}, "scenario.yaml:2: least: there is no scorer 'number'; did you mean numbers?"),
+        ({"least": {"number": 0.5}}, "scenario.yaml:2: least: unknown scorer 'number'; did you mean numbers?"),
         ({"least": {"numbers": 1.5}}, "least.numbers: input should be less than or equal to 1"),
-        ({"faults": [{"missing_file": "a", "memory": "down"}]}, "name one of missing_file, broken_json"),
+        ({"faults": [{"missing_file": "a", "memory": "down"}]}, "give exactly one of missing_file, broken_json"),
         ({"epochs": 0}, "epochs: input should be greater than or equal to 1"),
         ({"id": "x"}, "unknown key id; remove it; the folder's name is the id"),
-        ({"data": "nowhere"}, "scenario.yaml:1: there is no data folder nowhere"),
+        ({"data": "nowhere"}, "scenario.yaml:1: the data folder nowhere does not exist"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, scenario: dict[str, Any], said: str) -> None:
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, scenario: dict[str,
 
 
 def test_a_folder_without_a_suite_or_without_scenarios_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no suite\.yaml"):
+    with pytest.raises(InputError, match=r"suite\.yaml is missing"):
         load_suite(tmp_path)
     (tmp_path / "suite.yaml").write_text("product: x\n", encoding="utf-8")
     with pytest.raises(InputError, match="no scenario"):

@@ -147,7 +147,7 @@ PLAIN = put("planning/EXTRA.md", "Nothing.")
 BAD: dict[str, Case] = {
     "no data": (empty, (), 2, "holds no feature"),
     "one feature's folder": (inside, (), 2, "folder above"),
-    "no folder": (nothing, (), 2, "is no folder"),
+    "no folder": (nothing, (), 2, "is not a folder"),
     "no Jira": (no_jira, (), 3, "INSUFFICIENT_DATA"),
     "broken issue": (put("jira/feature_issue.json", "{"), (), 3, "INSUFFICIENT_DATA"),
     "broken JSON": (put(UAT, '{"a": [1,'), (), 3, "is not JSON"),
@@ -159,7 +159,7 @@ BAD: dict[str, Case] = {
     "no document": (put(DESIGN, None), (), 1, "no document named"),
     "binary document": (put(DESIGN, bytes(range(256)) * 40), (), 3, "is binary"),
     "links that lead out": (outside, (), 3, "leads out of the feature's folder"),
-    "unknown stage": (PLAIN, ("--target", "Nirvana"), 2, "there is no stage 'Nirvana'"),
+    "unknown stage": (PLAIN, ("--target", "Nirvana"), 2, "unknown stage 'Nirvana'"),
     "unreadable policy": (PLAIN, ("--policy", "nowhere.yaml"), 2, "no such file"),
     "policy of nonsense": (put("../../p.yaml", "["), ("--policy", "p.yaml"), 2, "p.yaml"),
     "waiver without expiry": (put("../../w.yaml", UNTIMED), ("--waivers", "w.yaml"), 2, "expires"),

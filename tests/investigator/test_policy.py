@@ -53,8 +53,8 @@ def test_the_target_is_the_stage_that_the_question_names(question: str, stage: s
     ("old", "new", "said"),
     [
         ("at_most: 0", "at_mst: 0", "did you mean at_most?"),
-        ("from: UAT", "from: Staging", "no stage 'Staging'"),
-        ("source: metrics/unit_test_results", "source: metrics/unit", "no such source"),
+        ("from: UAT", "from: Staging", "unknown stage 'Staging'"),
+        ("source: metrics/unit_test_results", "source: metrics/unit", "unknown source 'metrics/unit'"),
         ("{measure: coverage.line, at_least: 80, stated: tightens}", "{measure: coverage.line}", "one of at_most"),
         ("id: docs.architecture", "id: docs.design", "two criteria have the id docs.design"),
         ("schema: transom.investigation_policy/1", "", "schema"),

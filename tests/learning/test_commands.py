@@ -62,7 +62,6 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     listed = terminal.run("playbook", "list").splitlines()
     assert [line.split()[0] for line in listed] == ["ID", "str-00002", "mis-00001"]
     assert [one["id"] for one in terminal.json("playbook", "list", "--category", "mis")["items"]] == ["mis-00001"]
-    assert terminal.run("playbook", "list", "--tag", "none such") == "no insights\n"
     assert [one["id"] for one in terminal.json("playbook", "search", "netlists")["items"]] == ["mis-00001"]
     shown = terminal.run("playbook", "context", "a netlist", "--task", "debug_error")
     assert shown.splitlines()[1] == "[str-00002] helpful=1 harmful=0 :: Use shells below 2 mm"

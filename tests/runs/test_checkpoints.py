@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests.runs.helpers import Desk, desk
+from transom.config.model import Cache
 from transom.errors import ProviderError
 from transom.llm import ScriptedProvider
-from transom.runs import Retention, Run, Workspace, checkpoints
+from transom.runs import Run, Workspace, checkpoints
 from transom.runs.checkpoints import CheckpointFiles
 from transom.store import Record, SqliteStore
 
@@ -25,9 +26,10 @@ def done(seq: int, at: datetime, stage: str = "one", attempt: int = 1) -> Record
     return Record(seq, "run/x", "done", {"stage": stage, "attempt": attempt}, at.isoformat().replace("+00:00", "Z"))
 
 
-def shelved(folder: Path, times: list[datetime], retention: Retention) -> list[str]:
+def shelved(folder: Path, times: list[datetime], settings: Cache) -> list[str]:
     """Leave one checkpoint after the other; returns the files that stay."""
-    files = CheckpointFiles(folder, retention)
+    files = CheckpointFiles(folder, print)
+    files.settings = settings
     (folder / "one").mkdir(parents=True)
     for checkpoint in checkpoints([done(n, at) for n, at in enumerate(times, 1)]):
         (folder / "one" / "one.md").write_text(f"attempt {checkpoint.id}")
@@ -51,7 +53,7 @@ def test_ids_count_and_never_go_back() -> None:
 
 def test_the_eleventh_of_an_hour_displaces_the_first(tmp_path: Path) -> None:
     times = [HOUR + timedelta(minutes=n) for n in range(11)] + [HOUR + timedelta(hours=1)]
-    stay = shelved(tmp_path, times, Retention())
+    stay = shelved(tmp_path, times, Cache())
     first_hour = [name for name in stay if "/2026112109/" in name]
     assert len(first_hour) == 10
     assert "hourly/2026112109/checkpoint_090000_1.json" not in stay
@@ -63,13 +65,13 @@ def test_the_eleventh_of_an_hour_displaces_the_first(tmp_path: Path) -> None:
 
 def test_an_attempt_of_25_hours_ago_goes_one_of_23_stays(tmp_path: Path) -> None:
     times = [HOUR - timedelta(hours=25), HOUR - timedelta(hours=23), HOUR]
-    assert shelved(tmp_path, times, Retention()) == [
+    assert shelved(tmp_path, times, Cache()) == [
         "hourly/2026112010/checkpoint_100000_2.json",
         "hourly/2026112109/checkpoint_090000_3.json",
     ]
-    assert len(shelved(tmp_path / "all", times, Retention("all", 1))) == 3
-    assert shelved(tmp_path / "latest", times, Retention("latest")) == []
-    assert shelved(tmp_path / "none", times, Retention(per_hour=0)) == []
+    assert len(shelved(tmp_path / "all", times, Cache(retention_policy="all", max_checkpoints_per_hour=1))) == 3
+    assert shelved(tmp_path / "latest", times, Cache(retention_policy="latest")) == []
+    assert shelved(tmp_path / "none", times, Cache(max_checkpoints_per_hour=0)) == []
     kept = json.loads((tmp_path / "hourly/2026112010/checkpoint_100000_2.json").read_text())
     assert kept["output"] == "attempt 2026112010_100000_2", "the older attempt's own file"
 
@@ -101,18 +103,16 @@ async def test_a_walk_leaves_them_and_none_is_read(tmp_path: Path) -> None:
     assert [one.stage for one in points] == ["one", "two", "both"]
     assert set(left) == {
         "checkpoint_latest.json",
-        "error_logs/stop_1.json",
         *(f"stage_outputs/{name}.json" for name in ("one", "two", "both")),
         *(one.file for one in points),
     }
-    assert left["error_logs/stop_1.json"] == {"stage": "one", "attempt": 1, "error": "down"}
     assert left["checkpoint_latest.json"]["checkpoint_id"] == points[-1].id
     assert left["stage_outputs/two.json"]["output"] == "<<s>>"
     assert re.fullmatch(r"\d{10}_\d{6}_2", left["stage_outputs/two.json"]["checkpoint_id"])
     for name in left:
         (folder / name).write_text("edited")
     assert (await at.walk())[2].value == "<s>+<<s>>"
-    for name in ("hourly", "stage_outputs", "error_logs"):
+    for name in ("hourly", "stage_outputs"):
         shutil.rmtree(folder / name)
     (folder / "stage_outputs").write_text("in the way")
     at.file("two.md").unlink()
@@ -123,11 +123,11 @@ async def test_a_walk_leaves_them_and_none_is_read(tmp_path: Path) -> None:
 class Tidy(Desk):
     """A desk that keeps less."""
 
-    retention = Retention(on_success=True)
+    settings = Cache(cleanup_on_success=True)
     ends = "done"
 
     async def stages(self, run: Run, source: str) -> Any:
-        run.files.keep(self.retention)
+        run.files.keep(self.settings)
         one, two, both = await super().stages(run, source)
         await run.finish(self.ends)
         return one, two, both
@@ -146,7 +146,7 @@ async def test_success_cleans_up_and_the_journal_stays(tmp_path: Path) -> None:
 async def test_what_is_not_over_keeps_its_attempts(status: str, tmp_path: Path) -> None:
     class Unfinished(Tidy):
         async def stages(self, run: Run, source: str) -> Any:
-            run.files.keep(self.retention)
+            run.files.keep(self.settings)
             return await Desk.stages(self, _Ending(run, status), source)  # type: ignore[arg-type]  # stands in for the Run
 
     at = Unfinished(tmp_path, desk(tmp_path)[1])

@@ -260,11 +260,11 @@ async def test_second_process_is_told_who_holds_the_run(tmp_path: Path) -> None:
     at, _ = desk(tmp_path)
     workspace = Workspace.at(tmp_path / ".transom")
     async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
-        with pytest.raises(RunBusy, match=r"this process has run \S+ open already; go on with what has it open"):
+        with pytest.raises(RunBusy, match=r"this process has run \S+ of x open; go on with what has it open"):
             await at.open_run(workspace, store)
         (lock,) = workspace.state_dir.glob("locks/*.lock")
         lock.write_text("1\n")
-        with pytest.raises(RunBusy, match=rf"process 1 is working on run {run.id}; wait for it to end, then try again"):
+        with pytest.raises(RunBusy, match=rf"process 1 has run {run.id} of x open; wait for it to end, then try again"):
             await at.open_run(workspace, store)
     await at.walk()
 
@@ -290,7 +290,7 @@ async def test_a_stage_name_appears_once(tmp_path: Path) -> None:
     workspace = Workspace.at(tmp_path / ".transom")
     async with SqliteStore.open(workspace.database) as store, await at.open_run(workspace, store) as run:
         await run.stage("one", first, "s", out=text_file("one.md"), uses=[FIRST])
-        with pytest.raises(RunError, match="twice"):
+        with pytest.raises(RunError, match="stages one and one of one walk have one name"):
             await run.stage("one", first, "s", out=text_file("one.md"), uses=[FIRST])
 
 

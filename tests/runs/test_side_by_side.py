@@ -195,7 +195,9 @@ async def test_an_edit_after_the_answer_waits_again_and_says_why(tmp_path: Path)
 async def test_two_stages_never_write_one_file(tmp_path: Path) -> None:
     async with opened(tmp_path, ScriptedProvider(echo)) as run:
         await run.stage("a", copy, "s", out=text_file("same.md", "shared"), uses=[FIRST])
-        with pytest.raises(RunError, match=r"stages a and b write one file, \S*shared/same\.md"):
+        with pytest.raises(
+            RunError, match=r"stages a and b of one walk have one name, or write one file: \S*shared/same\.md"
+        ):
             await run.stage("b", copy, "t", out=text_file("same.md", "shared"), uses=[FIRST])
     assert (run.folder / "shared" / "same.md").read_text() == "<s>"
 

@@ -3,9 +3,9 @@
 from transom.agent.agent import Agent
 from transom.agent.budget import Budget
 from transom.agent.call import RETRY, Answer, call
-from transom.agent.delegate import SubAgent
 from transom.agent.models import Response
 from transom.agent.setup import Home, Setup
+from transom.agent.sub_agents import SubAgent
 from transom.agent.sync import SyncAgent
 
 __all__ = ["RETRY", "Agent", "Answer", "Budget", "Home", "Response", "Setup", "SubAgent", "SyncAgent", "call"]

@@ -9,12 +9,11 @@ from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
 from transom.agent.budget import Budget, Meter
-from transom.agent.delegate import SubAgent, equip
 from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Event, OnEvent, Response
 from transom.agent.session import Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
-from transom.agent.sub_conversation import close_program_sub, open_program_sub
+from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
 from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
 from transom.canonical import whole_text
@@ -22,6 +21,7 @@ from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
 from transom.errors import InputError, RunError, ToolError
 from transom.llm import Block, Chain, Provider, Role
+from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
 from transom.runs import Named
 from transom.runs.stage import MAIN
@@ -183,12 +183,12 @@ class Agent:
             RunError: it was opened already.
         """
         session = await self._open()
-        given: tuple[object, object, object] = (purpose, background, name)
-        if not all(isinstance(one, str) for one in given) or not purpose.strip() or "/" in name:
-            what = f"a purpose, a background and a name are texts, and these are {purpose!r:.80}, {background!r:.80}"
-            raise InputError(what, where=session.id, hint='say open_sub("What of it?")')
-        purpose, background = whole_text(purpose), whole_text(background)
-        opened = await open_program_sub(session, purpose, background, name)
+        for field, given in (("purpose", purpose), ("background", background), ("name", name)):
+            check_kind(given, str, field, session.id)
+        if not purpose.strip() or "/" in name:
+            hint = 'say open_sub("What of it?"), and leave / out of a name'
+            raise InputError("it has no purpose, or a name with /", where=session.id, hint=hint)
+        opened = await open_program_sub(session, whole_text(purpose), whole_text(background), name)
         if opened.id in self._subs:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
@@ -209,8 +209,8 @@ class Agent:
         """
         session = await self._open()
         if sub not in self._subs.values():
-            there = f"open are {', '.join(self._subs)}" if self._subs else "open it again with open_sub"
-            raise InputError("that is no open sub-conversation of this one", where=session.id, hint=there)
+            what = "that is no open sub-conversation of this one"
+            raise InputError(what, where=session.id, hint="open it again with open_sub")
         async with sub._lock:
             inner = await sub._open()
             async with self._lock:
@@ -345,21 +345,12 @@ class Agent:
         await self.close()
 
 
-def _checked(role: object, tools: object) -> tuple[list[ToolDefinition], list[SubAgent]]:
-    """The tools and sub-agents that are given, held against the role, as no type checker may have done.
-
-    Raises:
-        InputError: no role, one whose answers are to follow a schema that is none, or no tools.
-        ToolError: see `Agent`.
-    """
-    if not isinstance(role, Role):
-        hint = 'say "You know the stock.", or Role("clerk", "You know the stock.")'
-        raise InputError(f"who is talked with is a Role, and this is {type(role).__name__}", where="Agent", hint=hint)
+def _checked(role: Role, tools: Iterable[Any]) -> tuple[list[ToolDefinition], list[SubAgent]]:
+    """The tools and sub-agents that are given, held against the role, as no type checker may have done."""
+    check_kind(role, Role, "role", "Agent", 'say "You know the stock.", or Role("clerk", "You know the stock.")')
     if role.schema is not None:
         schema_check(role.schema)
-    if not isinstance(tools, Iterable) or isinstance(tools, str):
-        what = f"tools are a list, and this is {type(tools).__name__}"
-        raise InputError(what, where="Agent", hint="say tools=[...]")
+    check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
     given = list(tools)
     own = as_tools([one for one in given if not isinstance(one, SubAgent)])
     if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:

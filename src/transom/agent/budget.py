@@ -41,29 +41,20 @@ class Budget:
             most: object = getattr(self, name)
             number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0
             if not number and (most is not None or name == "turns"):
-                hint = "give a number from 0 on" + ("" if name == "turns" else ", or None for no cap")
-                raise InputError(f"{name} must be a number from 0 on, and is {most!r}", where="Budget", hint=hint)
+                what = f"{name} must be a number from 0 on, and is {most!r}"
+                raise InputError(what, where="Budget", hint="None is no cap, but for turns")
 
 
 @dataclass
 class Meter:
-    """Holds what a conversation and its sub-conversations used against a budget.
-
-    Attributes:
-        budget: what may be used.
-    """
+    """Holds what a conversation and its sub-conversations used against a budget."""
 
     budget: Budget = field(default_factory=Budget)
     _spending: Spending = field(default_factory=Spending)
     _counted: int = 0
 
     def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
-        """Another budget from now on.
-
-        Raises:
-            InputError: no budget; dollars are capped, and the cost of a provider's replies could not be told; a price
-                list that cannot be read.
-        """
+        """Another budget from now on; InputError where the cost of a reply could not be told."""
         check_kind(budget, Budget, "budget", "Agent")
         known = budget.prices or self._spending.prices or (Prices.load(prices) if prices else None)
         if budget.usd is not None:
@@ -91,7 +82,6 @@ class Meter:
 
         Raises:
             CapReached: none are, or tokens or dollars are used up.
-            InputError: dollars are capped, and nobody knows what a reply cost.
         """
         budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
         if budget.tokens is not None and tokens >= budget.tokens:

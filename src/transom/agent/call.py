@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from transom.agent.budget import Budget, Meter
-from transom.agent.delegate import equip
 from transom.agent.messages import request_asked, say
 from transom.agent.session import Session
+from transom.agent.sub_agents import equip
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
 from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
 from transom.llm.egress import unquote

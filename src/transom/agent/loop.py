@@ -45,7 +45,7 @@ async def run_message(session: Session) -> Reply:
         OutOfTurns: the role calls tools although it was told that its turns are used up.
         CapReached: the budget is used up.
         ReplyError: an answer does not follow the role's schema, and its repair does not either.
-        VisibilityError, WindowOverflow, EgressError, ProviderError, Paused: see `context.go_on` and `Stage.ask`.
+        ProviderError and others: see `context.go_on` and `Stage.ask`.
     """
     while True:
         state = session.state
@@ -83,11 +83,7 @@ def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
 
 
 async def ask(session: Session, state: Conversation) -> None:
-    """Ask once; the reply is in the journal when this is over.
-
-    Raises:
-        See `run_message`.
-    """
+    """Ask once; the reply is in the journal when this is over."""
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
@@ -196,17 +192,11 @@ def failure(session: Session, request: Request, reply: Reply) -> TransomError:
 
 
 async def run_pending(session: Session, state: Conversation) -> None:
-    """Run the calls of the last reply that have no result yet, and make turns of all of them.
-
-    Raises:
-        Paused: a call waits for a person.
-        CapReached: there is no time left.
-    """
+    """Run the calls of the last reply that have no result yet, and make turns of all of them."""
     assert state.pending is not None, "a reply waits for results"
     calls, there = state.pending.calls, state.results
-    heard: set[int] = set()
     for batch in _batches(session, [number for number in range(len(calls)) if number not in there], calls):
-        work = [_run_one(session, number, calls, heard) for number in batch]
+        work = [_run_one(session, number, calls) for number in batch]
         if len(work) == 1:
             await work[0]
             continue
@@ -225,8 +215,6 @@ async def run_pending(session: Session, state: Conversation) -> None:
             brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
             if brief is not whole:
                 session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
-            if number not in heard:
-                session.hear(ToolCallFinished, call, brief.result)
     state.settle()
 
 
@@ -241,7 +229,7 @@ def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
 
-async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], heard: set[int]) -> None:
+async def _run_one(session: Session, number: int, calls: Sequence[ToolCall]) -> None:
     state, call, tools = session.state, calls[number], session.stage.tools
     at = CallPlace(session.key, state.replies - 1, number)
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
@@ -276,19 +264,14 @@ async def _run_one(session: Session, number: int, calls: Sequence[ToolCall], hea
         return await keep(session, ran, session.window.result_tokens)
 
     came = await tools.carry_out(at, spec, call, act)
-    if not came.kept and session.tell:
-        heard.add(number)
+    if session.tell:
         session.hear(ToolCallFinished, call, came.result)
 
 
 async def _answered(
     session: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
 ) -> ToolOutcome | None:
-    """What a call is answered with although its tool is not run: it was made before, or a person refuses it.
-
-    Raises:
-        Paused: a person has to be asked first.
-    """
+    """What a call is answered with although its tool is not run: it was made before, or a person refuses it."""
     call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
         if before := session.derived.equal(call):

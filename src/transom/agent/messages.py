@@ -15,6 +15,7 @@ from transom.context import check_message
 from transom.context.oversized import KeepsAnswers
 from transom.errors import CapReached, InputError, OutOfTurns, Paused, RunError, StoreError, TransomError, Unanswered
 from transom.llm import AnsweredFrom, AssistantMessage, Block, Reply, Request, Share
+from transom.llm.checked import check_kind
 from transom.llm.codec import request_from_json
 from transom.runs.conversation import Message
 from transom.runs.observe import of_agent, of_conversation
@@ -25,20 +26,11 @@ from transom.telemetry import keys
 _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 
 
-def checked_text(content: object, where: str, blocks: Sequence[object] = ()) -> str:
-    """What is said, as a journal and a server can keep it.
-
-    Raises:
-        InputError: it is no text, or a blank one, which servers take no conversation with; or it comes with other
-            things than blocks.
-    """
+def checked_text(content: str, where: str, blocks: Sequence[Block] = ()) -> str:
+    """What is said, as a journal and a server can keep it; a blank text is refused, as servers do it."""
     for one in blocks:
-        if not isinstance(one, Block):
-            hint = 'say send("...", Block("name", "..."))'
-            raise InputError(f"a message comes with Blocks, and this is {type(one).__name__}", where=where, hint=hint)
-    if not isinstance(content, str):
-        what = f"a message is text, and this is {type(content).__name__}"
-        raise InputError(what, where=where, hint="data goes into a Block")
+        check_kind(one, Block, "a block of a message", where)
+    check_kind(content, str, "a message", where, "say it in text; data goes into a Block")
     if not content.strip():
         raise InputError("the message is blank", where=where, hint="say what is to be done, also of blocks")
     return whole_text(content)
@@ -55,7 +47,6 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
 
     Raises:
         RunError: in a kept conversation something else stands in its place.
-        Exception: see `again` and `answer`.
     """
     messages, number = session.state.messages, session.next
     if id:
@@ -139,11 +130,7 @@ async def again(session: Session, number: int) -> Response:
 
 
 async def answer(session: Session) -> Response:
-    """Have the last message answered. A cap that is reached is no error: the response names it.
-
-    Raises:
-        See `run_message`; `CapReached` and `OutOfTurns` only where the session says so.
-    """
+    """Have the last message answered. A cap that is reached is no error but where the session says so."""
     host = session.stage.host
     session.deadline = session.meter.deadline(session.parent.deadline if session.parent else None)
     session.take_in(len(session.state.messages) - 1)

@@ -1,33 +1,22 @@
-"""Results that are too large for a window: kept in the store, read in parts, and named by a model.
-
-A model names what it can see or count: servers need not show it the ids of its calls, and some have none.
-"""
+"""Results that are too large for a window: kept in the store, read in parts, and named by a model."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from transom.agent.session import Session
-from transom.canonical import canonical_json, digest
+from transom.canonical import digest
 from transom.context import History
 from transom.context.in_thread import in_thread_if_large
 from transom.context.oversized import Oversized
 from transom.context.slices import READ_SLICE, read_slice
 from transom.context.summary import seen_in
 from transom.errors import InvalidArgumentsError, ToolRefused
-from transom.llm import AssistantMessage, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm import ToolResult
 from transom.llm.turns import strictest
-from transom.runs.conversation import Conversation
 from transom.tools import Arguments, ToolDefinition, ToolOutcome, ToolReturn
 from transom.tools.definition import outcome_from_json
-
-_COUNTED = re.compile(r"(.+?)\s*#\s*(\d{1,9})")
-_EVENT = re.compile(r"event \d{1,9}")
-_MOST_LISTED = 20
-_LONGEST = 60  # characters of a call's arguments
 
 
 async def keep(session: Session, outcome: ToolOutcome, most: int) -> ToolOutcome:
@@ -84,108 +73,36 @@ def offer_reading(session: Session) -> None:
 
 
 def _read(session: Session, arguments: Arguments) -> ToolReturn:
-    name = str(arguments["source"])
-    whole = History.of(session.state.turns)  # word for word, whatever was folded since; numbers never change
-    event, kept = whole.find(name), kept_results(session)
-    if event is None and name not in kept:
-        there = ", ".join([*kept, f"event 1 to event {whole.count}"])
-        raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
-    text = event.text if event else kept[name].content
-    egress = strictest(*[turn.egress for turn in event.turns]) if event else kept[name].egress
+    (whole,) = sources_of(session, [str(arguments["source"])]).values()
     try:
-        told = read_slice(text, arguments, session.window.result_tokens, session.correction)
+        told = read_slice(whole.content, arguments, session.window.result_tokens, session.correction)
     except ToolRefused as error:
-        error.egress = egress  # it names what there is
+        error.egress = whole.egress  # it names what there is
         raise
-    return ToolReturn(told, egress=egress)
+    return ToolReturn(told, egress=whole.egress)
 
 
-# -- what a model names -----------------------------------------------------------------------------------------------
-
-
-def sources_of(state: Conversation, kept: Mapping[str, ToolResult], names: Sequence[str]) -> dict[str, ToolResult]:
-    """What a model names, each once.
-
-    Raises:
-        InvalidArgumentsError: one of them is nothing, or may be several things; it says what there is.
-    """
-    beside = {call.name for call in state.pending.calls} if state.pending else set[str]()
-    known = Sources(state.turns, kept, beside)
-    found = {name: known.find(name) for name in names}
-    if missing := [name for name, one in found.items() if one is None]:
-        soon = "; what is called in this very reply can be named in the next one" if beside & {*missing} else ""
-        error = InvalidArgumentsError(f"there is no one source {', '.join(missing)}", hint=known.hint + soon)
-        error.egress = state.egress  # it tells arguments, which are made of whatever was seen
-        raise error
-    return dict([one for one in found.values() if one])
-
-
-class Sources:
-    """All that can be named.
+def sources_of(session: Session, names: Iterable[str], *, evidence: bool = False) -> dict[str, ToolResult]:
+    """What a model names, whole: kept results, and events word for word, whatever was folded since.
 
     Args:
-        turns: of the conversation, word for word, whatever was folded since.
-        kept: what is kept elsewhere, by its name.
-        beside: tools that are called at the same time, and have no results yet.
+        session: where.
+        names: `result-0123456789` or `event 12`, as outlines and notes have them; numbers of events never change.
+        evidence: without what was said of it: only what was asked and what came back.
+
+    Raises:
+        InvalidArgumentsError: one of them is nothing; it says what there is.
     """
-
-    def __init__(self, turns: Sequence[Turn], kept: Mapping[str, ToolResult], beside: Collection[str] = ()) -> None:
-        self._turns, self._kept, self._beside = turns, kept, beside
-        made: Counter[str] = Counter()
-        self._good: dict[str, tuple[ToolCall, ToolResult]] = {}
-        asked: tuple[ToolCall, ...] = ()
-        for turn in turns:
-            if isinstance(turn, AssistantMessage):
-                asked = turn.calls
-            elif isinstance(turn, ToolResults):
-                for call, result in zip(asked, turn.results, strict=True):
-                    made[call.name] += 1
-                    if not result.is_error:
-                        self._good[f"{call.name} #{made[call.name]}"] = (call, result)
-
-    def find(self, name: str) -> tuple[str, ToolResult] | None:
-        """What somebody means, with a name that is its own; None where it is nothing, or may be several things.
-
-        Args:
-            name: of a kept result; a call's id; `look #2`; `look` where only one result of it is there; `event 12`.
-        """
-        if name in self._kept:
-            return name, self._kept[name]
-        if _EVENT.fullmatch(name):
-            return self._event(name)
-        fits = [key for key, (call, _) in self._good.items() if call.id == name][-1:]
-        if not fits and (counted := _COUNTED.fullmatch(name)):
-            fits = [key for key in self._good if key == f"{counted[1]} #{int(counted[2])}"]
-        if not fits and name not in self._beside:
-            fits = [key for key, (call, _) in self._good.items() if call.name == name]
-        return self._whole(fits[0]) if len(fits) == 1 else None
-
-    @property
-    def hint(self) -> str:
-        """What can be named, the newest last, and which call it is of."""
-        if not self._good:
-            return "there are none yet: leave sources empty"
-        told, more = [self._told(key) for key in self._good], len(self._good) - _MOST_LISTED
-        older = f"; {more} older ones are counted from the first" if more > 0 else ""
-        return f"there are {'; '.join(told[-_MOST_LISTED:])}{older}"
-
-    def _told(self, key: str) -> str:
-        arguments, (name, _) = canonical_json(self._good[key][0].arguments), self._whole(key)
-        cut = arguments if len(arguments) <= _LONGEST else f"{arguments[:_LONGEST]}..."
-        return f"{key} {cut}" + (f", kept as {name}" if name != key else "")
-
-    def _whole(self, key: str) -> tuple[str, ToolResult]:
-        """A result as it came, where the conversation has only an outline or a summary of it."""
-        result = self._good[key][1]
-        for name, whole in self._kept.items():
-            if whole.name == result.name and f"kept whole as {name}." in result.content:
-                return name, whole
-        return key, result
-
-    def _event(self, name: str) -> tuple[str, ToolResult] | None:
-        """What was asked and what came back in an event; what was said of that is no evidence."""
-        event = History.of(self._turns).find(name)
-        held = seen_in((), event.turns) if event else ""
-        if event is None or not held.strip():
-            return None
-        return name, ToolResult(name, name, held, egress=strictest(*[turn.egress for turn in event.turns]))
+    turns, kept = History.of(session.state.turns), kept_results(session)
+    found: dict[str, ToolResult] = {}
+    for name in names:
+        event = None if name in kept else turns.find(name)
+        text = "" if event is None else seen_in((), event.turns) if evidence else event.text
+        if event and text.strip():
+            found[name] = ToolResult(name, name, text, egress=strictest(*[one.egress for one in event.turns]))
+        elif name in kept:
+            found[name] = kept[name]
+        else:
+            there = ", ".join([*kept, f"event 1 to event {turns.count}"])
+            raise InvalidArgumentsError(f"nothing is kept as {name!r}", hint=f"there is {there}")
+    return found

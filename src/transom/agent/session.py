@@ -193,11 +193,7 @@ class Session:
         await self.stage.append(kind, self.id, {**data})
 
     def refuse(self) -> None:
-        """Keep out whoever may not talk here.
-
-        Raises:
-            RunError: a tool handler of the same run does this, or one of its stages where the run keeps this.
-        """
+        """Refuse a tool handler of the same run, and one of its stages where the run keeps this, with a RunError."""
         refuse_in_tool_call(self.stage.host, self.id)
         if self.stage.kept:
             refuse_in_stage(self.stage.host, self.id)

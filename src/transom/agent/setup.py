@@ -66,11 +66,7 @@ class Setup:
         return self.provider is None or isinstance(self.provider, str)
 
     def chain(self, role: str, limits: RateLimitStore) -> Chain:
-        """Who answers a role of that name and its sub-conversations.
-
-        Raises:
-            InputError: no provider is configured; else see `named_chain`.
-        """
+        """Who answers a role of that name and its sub-conversations; InputError where no provider is configured."""
         if isinstance(self.provider, Chain):
             return self.provider
         if self.provider is not None and not isinstance(self.provider, str):
@@ -86,11 +82,7 @@ class Setup:
         return named_chain(spec, around, {role + SUB: llm.sub_conversation})
 
     def role(self, role: Role, *, memory: bool = False) -> Role:
-        """The role as the settings have it asked.
-
-        Raises:
-            InputError: it is to look things up in a memory, and there is none.
-        """
+        """The role as the settings have it asked; InputError where its strategy needs a memory, and there is none."""
         seat = self.settings.llm.agent
         strategy = seat.strategy or role.strategy
         if strategy == "memory" and not memory:
@@ -139,10 +131,8 @@ class Home:
     store: Store | None = None
 
     def __post_init__(self) -> None:
-        given: tuple[object, object] = (self.workspace, self.name)
-        if not isinstance(given[0], Path | str) or not isinstance(given[1], str):
-            what = f"a home is a folder and a name, and these are {' and '.join(type(one).__name__ for one in given)}"
-            raise InputError(what, where="Home", hint='say Home(".transom", "monday")')
+        check_kind(self.workspace, (Path, str), "workspace", "Home")
+        check_kind(self.name, str, "name", "Home")
         object.__setattr__(self, "workspace", Path(self.workspace))
 
     @staticmethod
@@ -178,26 +168,16 @@ def _is_waited_for(store: Store, run_id: str) -> bool:
 class AgentPlace:
     """Where an agent lives, and who answers it there.
 
-    Args:
-        role: the name of who is asked.
-        provider: see `Agent`.
-        at: see `Agent`.
-
     Attributes:
         stage: in whose journal it is; None until `open` where it has a run of its own.
         setup: who answers, and the settings that hold for it.
         chain: the same, made.
         closing: what lets go of the run when the agent is closed.
-
-    Raises:
-        InputError: no place to live; a provider where that has one; else see `Setup`.
     """
 
     def __init__(self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> None:
-        given: object = at
-        if not isinstance(given, Stage | Run | Named | Home | None):
-            what = f"it lives in a Home, a run or a stage, and this is {type(given).__name__}"
-            raise InputError(what, where="Agent", hint='say at=Home(".transom", "monday"), or leave it out')
+        where = (Home, Stage, Run, Named, type(None))
+        check_kind(at, where, "at", "Agent", 'say at=Home(".transom", "monday"), or leave it out')
         self._home = at if isinstance(at, Home) else None
         self._role, self._limits = role, DeferredStore()
         stage = at.kept if isinstance(at, Run) else at.stage if isinstance(at, Named) else at
@@ -212,12 +192,7 @@ class AgentPlace:
             self.chain = self.setup.chain(role, self._limits)
 
     async def open(self) -> Stage:
-        """The stage as it is; else open a run of the agent's own, without a home in a folder that goes with it.
-
-        Raises:
-            RunBusy: another process has this conversation open.
-            InputError: the workspace cannot be made.
-        """
+        """The stage as it is; else open a run of the agent's own, without a home in a folder that goes with it."""
         if self.stage:
             return self.stage
         settings = self.setup.settings

@@ -74,11 +74,7 @@ class SyncAgent:
         return self._closed or (self._opener is not None and self._opener._is_closed)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine yields; its loop has the variables of whoever waits, who may be a tool's handler.
-
-        Raises:
-            RunError: it is closed, another thread waits here, or there is an event loop, in which nobody may wait.
-        """
+        """What a coroutine yields; its loop has the variables of whoever waits, who may be a tool's handler."""
         try:
             self.agent._refuse()
             with suppress(RuntimeError):

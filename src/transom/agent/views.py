@@ -135,7 +135,7 @@ class SubConversation(Conversation):
     Attributes:
         summary: what its parent was told, None while it is open.
         completed_at: when; None while it is open.
-        metadata: as of a conversation; `how` the summary was made: `summary`, or `extract` where none could be had.
+        metadata: as of a conversation; `how` the summary was made: by a `model`, or an `extract`.
     """
 
     parent_id: str

@@ -20,16 +20,13 @@ from pathlib import Path
 
 from transom.canonical import Json, canonical_json, digest
 from transom.checklist.atoms import Requirements, Waivers
-from transom.checklist.item_entries import NOT_APPLICABLE, Notice
-from transom.checklist.item_lists import ListReader
+from transom.checklist.item_reader import Notice, SectionReader
 from transom.errors import InputError
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
 from transom.gates import Finding
 
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files")
 _READS_AS = ("domain", "item", "parameters")
-_REQUIREMENTS = ("value", "pattern_items")
-_WAIVERS = ("value", "waive_items", "waive_reasons")
 _ITEM_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
@@ -127,15 +124,15 @@ def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[
     return [*item.findings, *notices]
 
 
-class _ItemReader(ListReader):
-    """Reads one file; collects warnings and findings on the way."""
+class _ItemReader(SectionReader):
+    """Reads one file."""
 
     def read(self) -> Item:
         data = self.file.data
         if not isinstance(data, dict):
             kind = "a list" if isinstance(data, list) else "a single value"
             self.fail((), f"is {kind}, not an item", "write `description: ...` and the other keys at the left edge")
-        self.known(data, _TOP, ())
+        self.mapping(data, _TOP, ())
         own_id = self.own_id(data)
         item = Item(
             item_id=own_id or self.derived_id(),
@@ -154,8 +151,6 @@ class _ItemReader(ListReader):
             raise InputError(first.message, where=f"{first.artifact}:{first.line}")
         return replace(item, warnings=tuple(self.warnings), findings=tuple(self.findings))
 
-    # -- single keys
-
     def own_id(self, data: dict[str, Json]) -> str | None:
         if data.get("item_id") is None:
             return None
@@ -171,30 +166,23 @@ class _ItemReader(ListReader):
         return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.") or "item"
 
     def description(self, data: dict[str, Json]) -> str:
-        value = data.get("description")
+        value, at = data.get("description"), ("description",)
         if value is None:
-            self.fail(("description",), "there is no description", "write `description: what must be confirmed`")
+            self.fail(at, "there is no description", "write `description: what must be confirmed`")
         if not isinstance(value, str):
-            written = self.file.written.get(("description",))
-            shown = f' (write description: "{written}" if that is the text)' if written else ""
-            self.fail(("description",), "the description is not a text", f"say in words what must hold{shown}")
+            written = self.file.written.get(at, "...")
+            self.fail(at, "the description is not a text", f'say in words what must hold: description: "{written}"')
         if not value.strip():
-            self.fail(("description",), "the description is empty", "say in one line what must be confirmed")
+            self.fail(at, "the description is empty", "say in one line what must be confirmed")
         return value.strip()
 
     def reads_as(self, data: dict[str, Json]) -> ReadsAs | None:
         """Only its shape; whether there are such names is known where the knowledge is."""
-        section, at = data.get("reads_as"), ("reads_as",)
-        if section is None:
+        at = ("reads_as",)
+        if data.get("reads_as") is None:
             return None
-        if not isinstance(section, dict):
-            self.fail(
-                at, "reads_as is not a mapping", "write `domain:`, `item:` and `parameters:` beneath it, indented"
-            )
-        self.known(section, _READS_AS, at)
-        parameters = section.get("parameters") or {}
-        if not isinstance(parameters, dict):
-            self.fail((*at, "parameters"), "parameters is not a mapping", "write `name: value` lines beneath it")
+        section = self.mapping(data["reads_as"], _READS_AS, at)
+        parameters = self.mapping(section.get("parameters") or {}, (), (*at, "parameters"))
         named = section.get("item")
         many = range(len(named)) if isinstance(named, list) else ()
         items = [self.name((*at, "item", index)) for index in many] or [self.name((*at, "item"))]
@@ -213,73 +201,4 @@ class _ItemReader(ListReader):
         names = self.texts(data.get("input_files"), at, "path")
         if not names:
             self.warn(at, "input_files is empty; `check run` has nothing to read")
-        return tuple(InputName(name, self.file.line_of(*at, index)) for index, name in names)
-
-    # -- sections
-
-    def requirements(self, data: dict[str, Json]) -> Requirements | None:
-        section = self.section(data, "requirements", _REQUIREMENTS)
-        if section is None:
-            return None
-        at = ("requirements", "pattern_items")
-        value = self.value("requirements", section)
-        patterns = self.patterns(section.get("pattern_items"), at)
-        if value is None:
-            self.must_be_empty("requirements", "pattern_items", patterns)
-            return Requirements()
-        if value < 1:
-            self.fail(
-                ("requirements", "value"),
-                f"requirements.value is {value}",
-                "write N/A for a check without patterns, or the number of pattern_items",
-            )
-        self.must_be_filled("requirements", "pattern_items", value, patterns)
-        return Requirements(value=len(patterns), pattern_items=tuple(patterns))
-
-    def waivers(self, data: dict[str, Json]) -> Waivers | None:
-        section = self.section(data, "waivers", _WAIVERS)
-        if section is None:
-            return None
-        value = self.value("waivers", section)
-        if value is not None and value < 0:
-            self.fail(("waivers", "value"), f"waivers.value is {value}", "write N/A, 0 (waive all) or their number")
-        waivers = self.waiver_list(section.get("waive_items"), is_comment=value == 0)
-        waivers = self.with_reasons(waivers, section.get("waive_reasons"), is_comment=value == 0)
-        if value is None:
-            self.must_be_empty("waivers", "waive_items", waivers)
-            return Waivers()
-        if value > 0:
-            self.must_be_filled("waivers", "waive_items", value, waivers)
-            value = len(waivers)
-        return Waivers(value=value, waive_items=tuple(waivers))
-
-    def section(self, data: dict[str, Json], name: str, keys: tuple[str, ...]) -> dict[str, Json] | None:
-        if name not in data:
-            return None
-        value = data[name]
-        if value is None or (isinstance(value, str) and value.strip().lower() in NOT_APPLICABLE):
-            self.warn((name,), f"{name} is empty and read as N/A; write `{name}: {{value: N/A, {keys[1]}: []}}`")
-            return {}
-        if not isinstance(value, dict):
-            self.fail((name,), f"{name} is not a mapping", f"write `value:` and `{keys[1]}:` beneath it, indented")
-        self.known(value, keys, (name,))
-        return value
-
-    def value(self, name: str, section: dict[str, Json]) -> int | None:
-        at = (name, "value")
-        value = section.get("value")
-        if value is None:
-            if "value" in section:
-                self.warn(at, f"{name}.value is empty and read as N/A; write `value: N/A`")
-            return None
-        written = self.file.written.get(at, "").strip()
-        if isinstance(value, str) and written.lower() in NOT_APPLICABLE:
-            if written != "N/A":
-                self.warn(at, f"{name}.value {written!r} is read as N/A; write `value: N/A`")
-            return None
-        if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
-            self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')
-            return int(written)
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(at, f"{name}.value is {written or 'not a number'!r}", "write N/A or a whole number")
-        return value
+        return tuple(InputName(name, self.file.line_of(*at, index)) for index, name in enumerate(names))

@@ -11,11 +11,6 @@ from transom.formats.yaml_files import Key
 REGEX = "regex:"
 
 
-def blank(text: str) -> bool:
-    """Empty, blank or only `|`: such a text would be contained in everything."""
-    return not text.replace("|", "").strip()
-
-
 def regex_problem(expression: str) -> str | None:
     """Why a regular expression (without its `regex:`) does not compile, or None."""
     try:
@@ -30,21 +25,15 @@ def is_split_regex(text: str) -> bool:
     return text.startswith(REGEX) and "|" in text
 
 
-def pattern_problem(text: str) -> str | None:
-    """Why a pattern cannot be used, or None. A split regex can be used; that it misleads is for the lint to say."""
-    if blank(text):
-        return "an empty pattern is contained in everything"
-    if text.startswith(REGEX) and "|" not in text:
-        problem = regex_problem(text.removeprefix(REGEX))
-        return f"the regular expression {text!r} is invalid: {problem}" if problem else None
-    return None
+def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
+    """Why a pattern or a waiver cannot be used, or None.
 
-
-def waiver_problem(text: str) -> str | None:
-    """As `pattern_problem`. In a waiver `regex:` is always one expression, `|` included."""
-    if blank(text):
-        return "an empty waiver would waive everything"
-    if text.startswith(REGEX):
+    A split regex can be used as a pattern; that it misleads is for the lint to say. In a waiver `regex:` is always one
+    expression, `|` included.
+    """
+    if not text.replace("|", "").strip():  # such a text would be contained in everything
+        return "an empty waiver would waive everything" if waiver else "an empty pattern is contained in everything"
+    if text.startswith(REGEX) and (waiver or not is_split_regex(text)):
         problem = regex_problem(text.removeprefix(REGEX))
         return f"the regular expression {text!r} is invalid: {problem}" if problem else None
     return None
@@ -80,7 +69,7 @@ def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ..
         for problem in filter(None, map(pattern_problem, parts(pattern))):
             yield problem, "requirements", "pattern_items", number
     for number, waiver in enumerate(config.waivers.waive_items if config.waivers.value else ()):
-        problem = waiver_problem(waiver.pattern)
+        problem = pattern_problem(waiver.pattern, waiver=True)
         if problem:
             yield problem, "waivers", "waive_items", number
 

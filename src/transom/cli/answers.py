@@ -1,21 +1,32 @@
-"""The answers of `transom check`, printed."""
+"""The answers of `transom check`, printed; and what a description means that the rules do not understand, asked."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from transom import __version__
+from transom.canonical import Json
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, FindingRow, SpecResult, WordsRow
-from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
+from transom.checklist.pipeline import Places, own_files
+from transom.checklist.results import BuildResult, FindingRow, ReadingRow, SpecResult, WordsRow
+from transom.checklist.rules import load_knowledge
+from transom.checklist.rules.meaning import KEY, check_reads_as, said
+from transom.checklist.rules.nearby import near_readings
+from transom.checklist.rules.preview import evidence_of
+from transom.checklist.rules.reading import WHERE
+from transom.checklist.run import Roots, Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
-from transom.errors import InputError, TransomError
+from transom.cli.waiting import OpenQuestion
+from transom.errors import InputError, Paused, TransomError
+from transom.formats.yaml_files import add_key, load_yaml
+from transom.runs import Run, write_file
 
 _PAGE = "see the page `Your first item`"
 _STATUS: dict[str, Status] = {"ERROR": "ERROR", "NEEDS_MODEL": "NEEDS_MODEL"}
@@ -26,22 +37,16 @@ Writer: TypeAlias = Callable[[Verdict | Verdicts], None]
 """Writes the reports that were asked for."""
 
 
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer) -> int:
-    """Print the verdicts of several items in one document, which has every item whatever came of it."""
-    return _print(session, together(verdicts), write)
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], first: object, write: Writer) -> int:
+    """Print the verdicts, then write the reports, so that a report that fails costs no verdict.
 
-
-def print_answer(session: Session, target: Path, answer: Answer, day: str, write: Writer) -> int:
-    """Print what came of one item: the verdict, or for people the answer of the step that stopped before it."""
-    verdict = verdict_for(target, answer, day)
-    if session.format == "json" or isinstance(answer, Verdict):
-        return _print(session, verdict, write)
-    print_spec(session, answer) if isinstance(answer, SpecResult) else print_build(session, answer)
-    return verdict.exit_code
-
-
-def _print(session: Session, document: Verdict | Verdicts, write: Writer) -> int:
-    """Print, then write the reports, so that a report that fails costs no verdict."""
+    Those of several items stand in one document, which has every item whatever came of it. Of one item that has no
+    verdict people are told the answer of the step that stopped before it, which is `first`.
+    """
+    document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
+    if len(verdicts) == 1 and session.format == "text" and isinstance(first, SpecResult | BuildResult):
+        print_spec(session, first) if isinstance(first, SpecResult) else print_build(session, first)
+        return document.exit_code
     text = text_report(document, toned) if isinstance(document, Verdict) else text_reports(document, toned)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
@@ -63,7 +68,10 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
             rows += [Note(source_file=None, message=line) for line in _readings(outcome)]
         if status == "NEEDS_REVIEW":
             rows = [Note(source_file=None, message=next_of(outcome)), *rows]
-    item = _item_of(target)
+    try:
+        item = load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  never raises
+    except InputError:
+        item = None
     return Verdict(
         item_id=item.item_id if item else getattr(outcome, "item_id", target.stem),
         status=status,
@@ -77,13 +85,6 @@ def verdict_for(target: Path, outcome: Answer | TransomError, day: str) -> Verdi
         as_of=day,
         run_id=getattr(outcome, "run_id", None),
     )
-
-
-def _item_of(target: Path) -> Item | None:
-    try:
-        return load_checker(target).item if os.path.isdir(target) else load_item(target)  # noqa: PTH112  it never raises
-    except InputError:
-        return None
 
 
 def next_of(answer: SpecResult | BuildResult) -> str:
@@ -145,3 +146,78 @@ def _findings(findings: Iterable[FindingRow], indent: str = "  ") -> Iterator[st
 def _words(rows: Sequence[WordsRow]) -> list[str]:
     lines = [f'  not understood: "{words.text}" in {words.where}' for words in rows]
     return [*lines, f"  {NEXT_WORDS}"] if rows else []
+
+
+NONE: Final = "none of these"
+
+
+def load_checked(session: Session, path: Path, *, strict: bool) -> Item:
+    """Read an item; its `reads_as` is held against the knowledge of the settings."""
+    item = load_item(path, strict=strict)
+    if item.reads_as:
+        check_reads_as(item, load_knowledge(session.settings.paths.knowledge_dirs))
+    return item
+
+
+async def with_readings(
+    session: Session, run: Run, item: Item, places: Places, answer: SpecResult
+) -> SpecResult | None:
+    """Where the rules did not understand the description: the answer with the readings that come near.
+
+    Returns None where a person has chosen one: it stands in the item's file now, and the run can go on.
+    """
+    if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
+        return answer
+    knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
+    files = _files_of(item, places.roots(places.of(item, run.folder)))
+    given = {"requirements": item.requirements, "waivers": item.waivers}
+    values = {name: part.value for name, part in given.items() if part}
+    rows = tuple(
+        ReadingRow(says=said(one, knowledge), reads_as=one.to_json(), evidence=evidence_of(one, knowledge, files))
+        for one in near_readings(item.description, knowledge, **values)
+    )
+    chosen = await _chosen(session, run, item, rows) if rows else None
+    if chosen:
+        write_reads_as(item, *chosen)
+        return None
+    command = f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
+    return answer.model_copy(update={"readings": rows, "choose": command})
+
+
+def _files_of(item: Item, roots: Roots) -> Sequence[Path]:
+    try:
+        return own_files(item, roots)
+    except InputError:  # an ItemSpec can be written before a variable is defined
+        return ()
+
+
+async def _chosen(
+    session: Session, run: Run, item: Item, rows: Sequence[ReadingRow]
+) -> tuple[dict[str, Json], str] | None:
+    """The `reads_as` that a person chose, and who; None where she chose none, or nobody has answered yet."""
+    asks = f'What does the description of {item.item_id} mean: "{" ".join(item.description.split())}"?'
+    options = (*(row.says for row in rows), NONE)
+    try:
+        word = await run.ask(KEY, asks, options=options)
+    except Paused:
+        shown = tuple(f"{row.says}; evidence: {row.evidence}" for row in rows)
+        text = OpenQuestion((), "", "", asks, (*shown, NONE)).ask() if on_terminal(session) else ""
+        if not text:
+            return None
+        await run.decide(options[(*shown, NONE).index(text)], KEY, by=os.environ.get("USER", ""))
+        word = await run.ask(KEY, asks, options=options)
+    return next(((row.reads_as, word.by) for row in rows if row.says == word.text), None)
+
+
+def on_terminal(session: Session) -> bool:
+    """Whether a person can be asked."""
+    return session.verbosity >= 0 and session.format == "text" and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def write_reads_as(item: Item, reads_as: dict[str, Json], by: str) -> None:
+    """Add `reads_as` to the item's file."""
+    text = add_key(load_yaml(item.path), KEY, reads_as, f"chosen by {by or 'a person'}")
+    path = item.path.resolve()  # of a link the file that it leads to
+    mode = path.stat().st_mode
+    write_file(path, text.encode())
+    path.chmod(mode)

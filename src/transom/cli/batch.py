@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import struct
 import sys
 import time
 from collections.abc import Sequence
@@ -47,7 +46,7 @@ HELD, ESCALATED = "held", "escalated"
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
 _WAITS = 3
-_LENGTH = struct.Struct(">I")
+_LONGEST = 1 << 30  # of one answer, in bytes
 
 
 @command(
@@ -130,27 +129,23 @@ class _Batch:
     async def work(self) -> list[Verdict]:
         """A verdict for every target, in their order."""
         held: list[Any] = [row.data for row in self.run.records() if row.kind == HELD]
-        until = {row["target"]: row["until"] for row in held}
-        now = time.time()
-        self.held = {one: until[place(one)] for one in self.targets if until.get(place(one), now) > now}
+        known, now = {row["target"]: row["until"] for row in held}, time.time()
+        self.held = {one: known[place(one)] for one in self.targets if known.get(place(one), now) > now}
         while len(self.done) < len(self.targets):
             due = [one for one in self.targets if one not in self.done and self.held.get(one, 0) <= time.time()]
             if due:
                 await self._round(due)
-            else:
-                await self._wait(min(at for one, at in self.held.items() if one not in self.done))
+                continue
+            until = min(at for one, at in self.held.items() if one not in self.done)
+            left, at = len(self.targets) - len(self.done), datetime.fromtimestamp(until, UTC).astimezone()
+            self.session.progress(f"a provider failed; {counted(left, 'item')} asked again at {at:%H:%M:%S}")
+            await asyncio.sleep(max(0.0, until - time.time()))
         if self.escalated:
             await self.run.append(ESCALATED, {"rows": self.escalated})
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
-
-    async def _wait(self, until: float) -> None:
-        at = datetime.fromtimestamp(until, UTC).astimezone()
-        left = len(self.targets) - len(self.done)
-        self.session.progress(f"a provider failed; {counted(left, 'item')} asked again at {at:%H:%M:%S}")
-        await asyncio.sleep(max(0.0, until - time.time()))
 
     async def _round(self, due: list[Path]) -> None:
         """Hand the targets out; more at once than processes only overlap their waiting."""
@@ -167,14 +162,13 @@ class _Batch:
         asked: dict[str, Any] = {"entry": here.entry, "workspace": str(here.workspace_root), "base_url": here.base_url}
         asked |= {"jobs": jobs, "several": len(self.targets) > 1, "targets": [place(one) for one in targets]}
         pipe = asyncio.subprocess.PIPE
-        process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe)
+        process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe, limit=_LONGEST)
         assert process.stdin and process.stdout
         left = dict(enumerate(targets))
         try:
             process.stdin.write(json.dumps(asked).encode() + b"\n")
             while left:
-                size = _LENGTH.unpack(await process.stdout.readexactly(_LENGTH.size))[0]
-                row = json.loads(await process.stdout.readexactly(size))
+                row = json.loads(await process.stdout.readuntil())
                 await self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]), failed=row["failed"])
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
@@ -264,9 +258,7 @@ async def _answer(
     verdict = verdict_for(target, outcome, options.day)
     failed = isinstance(outcome, ProviderError) and outcome.retryable
     row = {"n": number, "verdict": verdict.model_dump(mode="json", by_alias=True), "failed": failed}
-    data = json.dumps(row).encode()
-    sys.stdout.buffer.write(_LENGTH.pack(len(data)) + data)
-    sys.stdout.buffer.flush()
+    print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

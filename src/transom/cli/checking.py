@@ -38,10 +38,17 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import LoadedChecker, Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import Answer, print_answer, print_build, print_spec, print_verdicts, verdict_for
+from transom.cli.answers import (
+    Answer,
+    load_checked,
+    print_build,
+    print_spec,
+    print_verdicts,
+    verdict_for,
+    with_readings,
+)
 from transom.cli.command import Among, command
-from transom.cli.insights import Scope, opened
-from transom.cli.meaning import load_checked, with_readings
+from transom.cli.learn import Scope, opened
 from transom.cli.memory import opened as remembered
 from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, manner_of, places_of, writer_of
 from transom.cli.output import counted, say
@@ -180,20 +187,17 @@ async def _judge(
 ) -> int:
     """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
     day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
-    if len(targets) == 1:
-        answer = await work(targets[0])
-        answer = compared(answer) if isinstance(answer, Verdict) else answer
-        return print_answer(session, targets[0], answer, day, write)
-    verdicts: list[Verdict] = []
+    outcomes: list[Answer | TransomError] = []
     for target in targets:
-        outcome: Answer | TransomError
         try:
-            outcome = await work(target)
+            outcomes.append(await work(target))
         except TransomError as error:
+            if len(targets) == 1:
+                raise
             say(f"transom: {error}")
-            outcome = error
-        verdicts.append(compared(verdict_for(target, outcome, day)))
-    return print_verdicts(session, verdicts, write)
+            outcomes.append(error)
+    verdicts = [compared(verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
+    return print_verdicts(session, verdicts, outcomes[0], write)
 
 
 async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> Answer:
@@ -218,9 +222,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
         if answer:
             _say_inputs(item, places, run.folder, answer)
             await _finish(run, answer)
-    if (
-        answer is None
-    ):  # once more: the files corrected Section 4, or a person has said what is meant; each happens once
+    if answer is None:  # once more: the files corrected Section 4, or a person has said what is meant
         return await answer_of(session, store, options, several=several)
     if isinstance(result, Judged) and result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")

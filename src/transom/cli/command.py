@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import typer
@@ -16,6 +15,9 @@ from transom.cli.session import Options, Session
 from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
+MoreRepairs = Annotated[
+    bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
+]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +35,7 @@ class Among:
 
 
 _Slot = tuple[str, type | None, list[inspect.Parameter]]
-"""A parameter of a command's function: its name, the dataclass that it gathers, and what typer is to see."""
+"""A parameter of a command's function: its name, the dataclass that it gathers, and the options that typer sees."""
 
 _COMMANDS: dict[str, tuple[Callable[..., Any], list[_Slot]]] = {}
 """All commands, by what a person types: what does the work, and what it is given beside the session."""
@@ -101,11 +103,11 @@ async def give_again(today: Session, entry: Mapping[str, Any]) -> int:
 
 def given_in(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of the command that began a run, as its function takes them."""
-    (_, own), kept = _COMMANDS[entry["command"]], entry["given"]
-    given = {one.name: one.default for one in _options(own)}
+    (_, own), given = _COMMANDS[entry["command"]], {}
     for one in _options(own):
-        if one.name in kept:
-            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(kept[one.name])
+        given[one.name] = one.default
+        if one.name in entry["given"]:
+            given[one.name] = TypeAdapter(get_args(one.annotation)[0]).validate_python(entry["given"][one.name])
     return _gather(own, given)
 
 
@@ -117,22 +119,16 @@ def _slot(parameter: inspect.Parameter) -> _Slot:
     shape, *marks = get_args(parameter.annotation) or (parameter.annotation,)
     if not is_dataclass(shape):
         return parameter.name, None, [_keyword(parameter.name, parameter.annotation, parameter.default)]
-    options = _options_of(cast("type", shape))
-    chosen = next((mark.names for mark in marks if isinstance(mark, Among)), (*options,))
-    return parameter.name, cast("type", shape), [options[name] for name in chosen]
-
-
-@cache
-def _options_of(shape: type) -> dict[str, inspect.Parameter]:
-    """The fields of a dataclass as options."""
-    hints, found = get_type_hints(shape, include_extras=True), {}
-    for one in fields(shape):
-        kind, *marks = get_args(hints[one.name])
+    kept, hints = cast("type", shape), get_type_hints(shape, include_extras=True)
+    names = next((mark.names for mark in marks if isinstance(mark, Among)), (*hints,))
+    options = []
+    for name in names:
+        kind, *told = get_args(hints[name])
         if get_origin(kind) is tuple:
             kind = list[get_args(kind)[0]]  # type: ignore[misc]  # typer repeats an option into a list
-        annotation = Annotated[(kind, *marks)]  # type: ignore[valid-type]  # made while running
-        found[one.name] = _keyword(one.name, annotation, one.default)
-    return found
+        annotation = Annotated[(kind, *told)]  # type: ignore[valid-type]  # made while running
+        options.append(_keyword(name, annotation, getattr(kept, name)))
+    return parameter.name, kept, options
 
 
 def _options(slots: list[_Slot]) -> list[inspect.Parameter]:
@@ -144,8 +140,6 @@ def _gather(slots: list[_Slot], given: dict[str, Any]) -> dict[str, Any]:
     values = {}
     for name, shape, options in slots:
         taken = {one.name: given[one.name] for one in options}
-        if shape is None:
-            values[name] = taken[name]
-        else:
-            values[name] = shape(**{key: tuple(one) if isinstance(one, list) else one for key, one in taken.items()})
+        told = {key: tuple(one) if isinstance(one, list) else one for key, one in taken.items()}
+        values[name] = shape(**told) if shape else taken[name]
     return values

@@ -21,7 +21,7 @@ from transom.checklist.run import Verdict, text_report, together
 from transom.cli import investigate, story, study, trace, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
-from transom.cli.insights import opened
+from transom.cli.learn import opened
 from transom.cli.options import Options, manner_of
 from transom.cli.output import print_json, print_text, say, style, style_status
 from transom.cli.session import Session
@@ -53,11 +53,11 @@ async def demo(
     session = _apart(session)
     documents: dict[str, Any] = {"schema": "transom.demo/1"}
     failed = False
-    _say(session, "Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
-    _say(session, f"{session.workspace_root}; the folder may be deleted.")
+    session.tell("Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
+    session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
         title, about, show = _PARTS[name]
-        _say(session, "", style(f"== {title}", "bold"), f"   {about}", "")
+        session.tell("", style(f"== {title}", "bold"), f"   {about}", "")
         started = time.monotonic()
         try:
             documents[name] = await show(session, examples)
@@ -82,32 +82,27 @@ async def _checklist(session: Session, examples: Path) -> Any:
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
                 description = " ".join(load_item(item).description.split())
-                _say(session, f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
+                session.tell(f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
     if session.format != "json" and verdicts:
         await _show(session, next((one for one in verdicts if one.item_id == _SHOWN), verdicts[0]))
     return together(verdicts)
 
 
 async def _show(session: Session, verdict: Verdict) -> None:
-    run_id = verdict.run_id or ""
+    run_id, where = verdict.run_id or "", _here(session)
     print_text("", style(f"The verdict on {verdict.item_id}, with the lines that decided", "bold"), "")
     print_text(*text_report(verdict).rstrip("\n").split("\n"))
     print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
     await window.show_call(session, run_id, _PARSER_CALL)
     print_text("", style("What happened when", "bold"), "")
     await trace.show(session, run_id)
-    where = f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
-    print_text(
-        "",
-        f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}",
-        f"  the files of the run:          transom runs show {run_id} {where}",
-    )
+    print_text("", f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}")
+    print_text(f"  the files of the run:          transom runs show {run_id} {where}")
 
 
-def _say(session: Session, *lines: str) -> None:
-    """Lines for people; where JSON is asked for there is one document at the end."""
-    if session.format != "json":
-        print_text(*lines)
+def _here(session: Session) -> str:
+    """The option that names the workspace."""
+    return f"--workspace {shlex.quote(os.path.relpath(session.workspace_root, session.cwd))}"
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
@@ -129,22 +124,21 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
 
     await _build(quiet, examples, "POWER-01")
     one = learned()
-    _say(session, "  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
-    _say(session, f'     {one.id} "{one.content}", standing {standings[-1]}')
+    session.tell("  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
+    session.tell(f'     {one.id} "{one.content}", standing {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
-    _say(session, f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
+    session.tell(f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
     if session.format != "json":
         await window.show_call(quiet, run, 1)
     learned()
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
-    _say(session, "", f"     It counts for {one.id}, standing {standings[-1]}.")
+    session.tell("", f"     It counts for {one.id}, standing {standings[-1]}.")
     learned()
-    _say(session, f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
+    session.tell(f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:
         history = [event.kind for event in playbook.events(one.id)]
-    here = f"--workspace {shlex.quote(os.path.relpath(folder, session.cwd))}"
-    _say(session, "", f"  its whole history:             transom playbook show {one.id} {here}")
-    _say(session, f"  what the parser was shown:     transom window show {run} --call 1 {here}")
+    session.tell("", f"  its whole history:             transom playbook show {one.id} {_here(quiet)}")
+    session.tell(f"  what the parser was shown:     transom window show {run} --call 1 {_here(quiet)}")
     return {"insight": one.id, "content": one.content, "standing": standings, "history": history, "verdict": passed}
 
 
@@ -153,28 +147,27 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     item, options = load_item(examples / f"{item_id}.yaml"), Options()
     spec = (examples / "ItemSpec.md").read_text("utf-8")
     spec = spec.replace("{item}", item_id).replace("{description}", item.description)
-    async with session.open_store() as store:
-        chain = _chain(examples / "replies")
-        async with session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run:
-            with opened(session, LEARNED, making=True) as playbook:
-                manner = manner_of(session, options, playbook=playbook)
-                built = await checker_of(run, spec, item, Places(), manner, folder=None)
-            if not (isinstance(built, BuiltChecker) and built.done):
-                raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
-            verdict = await verdict_of(run, open_checker(built.folder), item, Places(), manner)
-            await run.finish(verdict.status)
-    return run.id, verdict.status
-
-
-def _chain(replies: Path) -> Chain:
-    """Answers each role with the reply that is recorded for it; there is another one for who is shown an insight."""
+    replies = examples / "replies"
 
     def answer(request: Request) -> str:
+        """The reply that is recorded for the role; there is another one for who is shown an insight."""
         informed, usual = (replies / f"{request.role}{ending}" for ending in (".informed.md", ".md"))
         shown = request.window.text("playbook") and informed.is_file()
         return (informed if shown else usual).read_text("utf-8")
 
-    return Chain((ScriptedProvider(answer, name="recorded"),))
+    chain = Chain((ScriptedProvider(answer, name="recorded"),))
+    async with (
+        session.open_store() as store,
+        session.open_run("check", {"item": item_id}, name=item_id, store=store, chain=chain) as run,
+    ):
+        with opened(session, LEARNED, making=True) as playbook:
+            manner = manner_of(session, options, playbook=playbook)
+            built = await checker_of(run, spec, item, Places(), manner, folder=None)
+        if not (isinstance(built, BuiltChecker) and built.done):
+            raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
+        verdict = await verdict_of(run, open_checker(built.folder), item, Places(), manner)
+        await run.finish(verdict.status)
+    return run.id, verdict.status
 
 
 _PARTS: dict[str, tuple[str, str, Callable[[Session, Path], Awaitable[Any]]]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import platform
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -16,7 +15,7 @@ import typer
 from transom import __version__
 from transom.checklist.rules import load_knowledge
 from transom.cli.command import command
-from transom.cli.output import plain, style, table
+from transom.cli.output import sections, table
 from transom.cli.providers import checklist_rules
 from transom.cli.session import Session, without_credentials
 from transom.cli.tree import root
@@ -101,7 +100,7 @@ def doctor(
         "extras": [_extra(*one) for one in _EXTRAS.items()],
         "knowledge": knowledge,
     }
-    return session.report(document, *_lines(document), code=0 if document["sandbox"]["usable"] else 1)
+    return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
 
 
 def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> int:
@@ -149,15 +148,6 @@ def _knowledge(session: Session) -> dict[str, Any]:
     except InputError as error:
         found["error"] = str(error)
     return found
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    """Each section: a mapping as names and values, a list as a table."""
-    for title, section in document.items():
-        if title != "schema":
-            yield style(title, "bold")
-            rows = section.items() if isinstance(section, dict) else [one.values() for one in section]
-            yield from table([[plain(cell) for cell in row] for row in rows], indent="  ")
 
 
 _SECONDS = 30.0

@@ -1,30 +1,60 @@
-"""`transom eval`: run a suite of scenarios, compare evaluations, see how a suite went over time."""
+"""`transom eval`: run a suite of scenarios, compare evaluations; and how the products are run, each epoch by itself."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from transom import __version__
-from transom.canonical import Json, pretty_json
+from transom.canonical import Json, digest, pretty_json
+from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.rules import load_knowledge
+from transom.checklist.run import Verdict
+from transom.checklist.run.verdict import CheckedItem
+from transom.checklist.spec.roles import make_role
+from transom.checklist.spec.views import VIEWS
+from transom.cli.checking import answer_of
 from transom.cli.command import command
-from transom.cli.eval_products import checklist_prompts, checklist_runner, investigator_runner, written_replies
-from transom.cli.investigate import chain_of
+from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run
+from transom.cli.memory import opened as opened_memory
+from transom.cli.options import Options
 from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session
 from transom.cli.tree import group
-from transom.errors import InputError
-from transom.evals import Evaluation, Fingerprint, Runner, Suite, compare, load_suite, run_suite
+from transom.config import Settings
+from transom.errors import InputError, Paused, ProviderError
+from transom.evals import (
+    Case,
+    Evaluation,
+    Evidence,
+    Fingerprint,
+    Outcome,
+    Runner,
+    Suite,
+    Used,
+    compare,
+    load_suite,
+    run_suite,
+)
 from transom.evals import history as kept
 from transom.evals.history import find_evaluation, newest_baseline, remember
+from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
-from transom.investigator.evaluation import prompts_digest
-from transom.llm import Chain
-from transom.runs import write_file
+from transom.investigator.dialogue import FollowUp, follow_up
+from transom.investigator.evaluation import Asked, asked_in, outcome_of, prompts_digest, with_usage
+from transom.investigator.inquiry import Inquiry
+from transom.investigator.remembering import assessment_key, dependants
+from transom.investigator.result import Investigation
+from transom.llm import Chain, Provider
+from transom.memory import Memory
+from transom.runs import Run, write_file
 from transom.store import SqliteStore
 
 eval_app = group("eval")
@@ -74,7 +104,15 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
     """The suite run, compared with its baseline, and kept."""
     named, judge = options.baseline, options.judge
     known = find_evaluation(store, named, suite.name) if named else newest_baseline(store, suite.name)
-    runner, chain, prompts = _product(session, store, suite)
+    if suite.product == "checklist":
+        chain = session.chain(store)
+        runner, prompts = checklist_runner(session, chain), checklist_prompts(session.settings, chain)
+    elif suite.product == "investigator":
+        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
+        runner, prompts = investigator_runner(session, chain), prompts_digest(chain)
+    else:
+        what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
+        raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
     by = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
     name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
@@ -85,18 +123,6 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
         await remember(store, made, options.save)
         await run.finish("passed" if made.exit_code == 0 else "failed")
     return made
-
-
-def _product(session: Session, store: SqliteStore, suite: Suite) -> tuple[Runner, Chain, str]:
-    """A product's runner, who answers it, and a digest of its prompts and rules."""
-    if suite.product == "checklist":
-        chain = session.chain(store)
-        return checklist_runner(session, chain), chain, checklist_prompts(session.settings, chain)
-    if suite.product == "investigator":
-        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
-        return investigator_runner(session, chain), chain, prompts_digest(chain)
-    what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
-    raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
@@ -122,19 +148,164 @@ async def history(
     name = Path(suite).resolve().name
     async with session.open_store() as store:
         found = kept.history(store, name)
-    told = [
-        {"run_id": one.run_id, "baselines": names, "fingerprint": one.fingerprint, "summary": one.summary}
-        for one, names in found
-    ]
-    rows = [
-        (
-            one.run_id,
-            f"{one.summary.pass_rate:.2f}",
-            f"{one.summary.passed} of {one.summary.total_scenarios}",
-            *(one.fingerprint.model, one.fingerprint.prompts, one.fingerprint.transom, ", ".join(names)),
-        )
-        for one, names in found
-    ]
+    told, rows = [], []
+    for one, names in found:
+        by, summary = one.fingerprint, one.summary
+        told.append({"run_id": one.run_id, "baselines": names, "fingerprint": by, "summary": summary})
+        passed = f"{summary.pass_rate:.2f}", f"{summary.passed} of {summary.total_scenarios}"
+        rows.append((one.run_id, *passed, by.model, by.prompts, by.transom, ", ".join(names)))
     head = ("RUN", "PASS RATE", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE")
     lines = table(rows, head=head) or [f"{name} was not evaluated in {session.workspace_root}"]
     return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
+
+
+def apart(session: Session, case: Case, chain: Chain) -> Session:
+    """A session whose workspace is the case's own, so that no epoch is answered from another one's journal."""
+    settings = session.settings
+    state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
+    settings = settings.model_copy(update={"workspace": case.folder / ".transom", "state_dir": state})
+    return replace(session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={})
+
+
+def checklist_runner(session: Session, chain: Chain) -> Runner:
+    """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data."""
+
+    async def run(case: Case) -> Outcome:
+        item, given = case.below("item"), case.scenario.input.get("variables") or {}
+        if not isinstance(given, dict):
+            raise InputError("input.variables is no mapping", where=case.scenario.id, hint="write NAME: folder lines")
+        folders = {name: case.inside(str(folder)) for name, folder in given.items()}
+        own = apart(session, case, chain)
+        variables = tuple(f"{name}={folder}" for name, folder in folders.items())
+        async with own.open_store() as store:
+            answer = await answer_of(own, store, Options(item=item, variables=variables))
+            replies = [row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"]
+        made = _outcome(answer, Used.of(replies), [*folders.values()], case.data)
+        return made.model_copy(update={"egress": session.settings.egress.logs})
+
+    return run
+
+
+def checklist_prompts(settings: Settings, chain: Chain) -> str:
+    """A digest of all that decides how items are answered: prompts, rules, knowledge."""
+    roles = [make_role(name) for name in sorted(VIEWS)]
+    knowledge = load_knowledge(settings.paths.knowledge_dirs).digests
+    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
+    return digest([told, dict(knowledge)])[:16]
+
+
+def _outcome(
+    answer: SpecResult | BuildResult | Verdict, used: Used, roots: Sequence[Path], data: Path | None
+) -> Outcome:
+    document = answer.model_dump(mode="json", by_alias=True)
+    words = tuple(f"not understood: {row.text}" for row in answer.needs_model)
+    if not isinstance(answer, Verdict):
+        gates = answer.gates if isinstance(answer, BuildResult) else ()
+        findings = [row for gate in gates for row in gate.findings] or answer.findings
+        told = tuple(f"{row.artifact}: {row.message}" for row in findings)
+        return Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
+    lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
+    entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
+    troubles = [f"{one.source_file or ''}: {one.message}" for one in answer.errors]
+    troubles += [f"{one.source_file or ''}: {one.message}" for one in answer.warnings]
+    unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
+    return Outcome(
+        verdict=answer.status,
+        subject=answer.item_id,
+        text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
+        values={"type": answer.checker_type, "waived": len(answer.waived), **{k: len(v) for k, v in lists.items()}},
+        evidence=tuple(_evidence(entries, roots, data)),
+        reported=(*words, *troubles, *unused),
+        used=used,
+        document=document,
+    )
+
+
+def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[Evidence]:
+    """Each entry with a file, by its name below the data; the report names it below one of the variables' folders."""
+    for one in entries if data else ():
+        if one.source_file and data:
+            places = [root / one.source_file for root in (*roots, data)]
+            path = next((place for place in places if place.is_file()), places[0])
+            name = path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
+            yield Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
+
+
+def investigator_runner(session: Session, chain: Chain) -> Runner:
+    """Investigates a scenario's question."""
+
+    async def run(case: Case) -> Outcome:
+        asked, own = asked_in(case), apart(session, case, chain)
+        async with opened_memory(own) as memory:
+            attempt = _Attempt(own, case, asked, case.memory(memory))
+            for question in asked.before:
+                await attempt.investigate(question)
+            result = await attempt.investigate(asked.question)
+            if result is None:
+                return Outcome(questions=tuple(attempt.questions))
+            said = [await attempt.follow_up(question) for question in asked.then]
+            stored = await attempt.remembered(result)
+        made = outcome_of(result, said, attempt.questions, stored)
+        async with own.open_store() as store:
+            made = with_usage(made, store, attempt.runs)
+        return made.model_copy(update={"egress": session.settings.egress.logs})
+
+    return run
+
+
+def written_replies(spec: str, cwd: Path) -> dict[str, Callable[[], Provider]]:
+    """The `replies:FILE` of a `model` setting: a model's part, written by hand (see `transom.evals.replies`)."""
+    names = [name.strip() for name in spec.split(",")]
+    files = {name: cwd / name.removeprefix("replies:") for name in names if name.startswith("replies:")}
+    return {name: partial(WrittenReplies, path) for name, path in files.items()}
+
+
+class _Attempt:
+    """One epoch: its runs, and what a person was asked in them."""
+
+    def __init__(self, session: Session, case: Case, asked: Asked, memory: Memory) -> None:
+        self._session, self._asked, self._memory = session, asked, memory
+        self.runs: dict[str, None] = {}
+        self.questions: list[str] = []
+        beside = case.scenario.folder.resolve()
+        policy, waivers = (beside / name if name else None for name in (asked.policy, asked.waivers))
+        self._options = InvestigateOptions(case.data, None, asked.target, policy, waivers, asked.as_of)
+
+    @asynccontextmanager
+    async def _opened(self, question: str) -> AsyncIterator[tuple[Run, Inquiry]]:
+        inquiry = replace(inquiry_of(self._session, question, self._options), memory=self._memory)
+        async with opened_run(self._session, inquiry, self._options) as run:
+            self.runs[run.id] = None
+            yield run, inquiry
+
+    async def investigate(self, question: str, *, again: bool = True) -> Investigation | None:
+        """The answer; None where something is asked back that nobody answers.
+
+        A call that failed for a while is made once more, as `transom resume` does.
+        """
+        while True:
+            async with self._opened(question) as (run, inquiry):
+                try:
+                    return (await answered(run, inquiry))[0]
+                except Paused as pause:
+                    asked_before = pause.what in self.questions
+                    self.questions.append(pause.what)
+                    if self._asked.answer is None or asked_before:
+                        return None
+                    await run.decide(self._asked.answer, by="the scenario")
+                except ProviderError as error:
+                    if not (again and error.retryable):
+                        raise
+                    again = False
+
+    async def follow_up(self, question: str) -> FollowUp:
+        """A question to the answer, in its kept thread."""
+        async with self._opened(self._asked.question) as (run, inquiry):
+            return await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
+
+    async def remembered(self, result: Investigation) -> list[str]:
+        """What memory has of the answer now."""
+        if result.memory_status != "ok":
+            return []
+        entry = await self._memory.get(assessment_key(result.feature_id, result.target_stage))
+        return [entry.content] if entry else []

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from transom.cli.command import can_resume
 from transom.cli.session import Session
+from transom.cli.tree import nearest
 from transom.errors import InputError
 from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
@@ -117,23 +118,14 @@ def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], wher
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
         raise InputError(f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}")
     there = f"see: transom {'runs' if noun == 'run' else noun} list" if named else "there is none here yet"
-    meant = near(text, [*named])
-    raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {', '.join(meant)}" if meant else there)
-
-
-def near(text: str, ids: Sequence[str]) -> list[str]:
-    """Those of `ids` that somebody may have meant who wrote `text`, or their beginnings, the likest first."""
-    from rapidfuzz import fuzz
-
-    likeness = {one: max(fuzz.ratio(text, one), fuzz.ratio(text, one[: len(text)])) for one in ids}
-    return [one for one in sorted(likeness, key=lambda one: -likeness[one]) if likeness[one] >= _LEAST][:3]
+    meant = nearest(text, [*named], _LEAST) or nearest(text, sorted({key[: len(text)] for key in named}), _LEAST)
+    raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
 
 
 def _has_process(session: Session, run_id: str) -> bool:
     """Whether the process that last held the run still lives; its lock is not tried, which might disturb it."""
     try:
-        process = int((session.workspace.state_dir / "locks" / f"{run_id}.lock").read_text())
-        os.kill(process, 0)
+        os.kill(int((session.workspace.state_dir / "locks" / f"{run_id}.lock").read_text()), 0)
     except PermissionError:
         return True
     except (OSError, ValueError, OverflowError):

@@ -14,10 +14,10 @@ import typer
 from transom.canonical import Json
 from transom.cli.command import command, given_in
 from transom.cli.history import found_run
-from transom.cli.insights import Scope
-from transom.cli.insights import opened as playbook_of
+from transom.cli.learn import Scope
+from transom.cli.learn import opened as playbook_of
 from transom.cli.memory import opened
-from transom.cli.output import day_of, print_text, reports_in, say, style_status
+from transom.cli.output import day_of, reports_in, say, style_status
 from transom.cli.session import Session
 from transom.cli.tree import root
 from transom.errors import InputError, Paused
@@ -177,9 +177,7 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         found.append(one)
         unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
         head = style_status(f"{one.verdict:<17}")
-        if session.format != "json":
-            print_text(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
-            print_text(*(f"      not met: {name}" for name in unmet[:3]))
-    if session.format != "json":
-        print_text('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
+        session.tell(f"  {head} {one.feature_name}, {one.current_stage} -> {one.target_stage} ({one.stage_fit})")
+        session.tell(*(f"      not met: {name}" for name in unmet[:3]))
+    session.tell('  one of them in full:  transom investigate "QUESTION" --data examples/incoming_data')
     return found

@@ -1,50 +1,47 @@
-"""`transom check lint|approve|import|waiver lint`: looking at items, ItemSpecs and checkers, and answering for one."""
+"""`transom check lint|approve|import|waiver|knowledge`: looking at what checks are made of, and answering for one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from transom.canonical import pretty_json
-from transom.checklist.build.artifacts import CHECKER, file_of, split
-from transom.checklist.build.checker import BUILD_FILE, SPEC_FILE
+from transom.checklist.build.artifacts import file_of
+from transom.checklist.build.checker import BUILD_FILE
 from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
-from transom.checklist.build.static_gates import (
-    check_contract_names,
-    check_forbidden,
-    check_locked_layer,
-    check_signatures,
-    check_syntax,
-    check_yaml,
-)
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, AnswerRow, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, FindingRow, LintResult
+from transom.checklist.rules import Knowledge, load_knowledge
+from transom.checklist.rules.plan import item_name
+from transom.checklist.rules.shapes import Domain
+from transom.checklist.rules.trial import problems_of
 from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
 from transom.checklist.run import approve as approved
 from transom.checklist.sheet import read_sheet
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.checklist.waiver_lint import waiver_findings
+from transom.cli.answers import load_checked
 from transom.cli.batch import found
 from transom.cli.command import Among, command
 from transom.cli.history import history
-from transom.cli.meaning import load_checked
 from transom.cli.options import Options, check_app, parse_variables
 from transom.cli.output import counted, day_of, say
 from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError, TransomError
-from transom.formats.yaml_files import parse_yaml, read_bytes
+from transom.formats.yaml_files import dump_yaml, read_bytes
+from transom.formats.yaml_models import nearest_key
 from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
@@ -65,7 +62,7 @@ async def lint(
         there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
     linted = [await _lint(session, target, there[target]) for target in targets]
     findings = [finding for found, _ in linted for finding in found]
-    return print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
+    return _print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
 
 
 @command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
@@ -85,22 +82,16 @@ def approve(
         raise InputError(
             what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
         )
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    approval = approved(folder, checker.digests, by, at)
+    approval = approved(folder, checker.digests, by, datetime.now(UTC).isoformat(timespec="seconds"))
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
-    answers = [line for row in _answers(checker) for line in (f"question: {row.question}", f"  answer: {row.answer}")]
+    record = checker.build
+    rows = [(row.question, row.answer) for row in record.answers] if record else []
+    rows += [(row.message, "(nobody answered)") for row in record.questions] if record else []
+    answers = [line for question, answer in rows for line in (f"question: {question}", f"  answer: {answer}")]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)
-
-
-def _answers(checker: LoadedChecker) -> list[AnswerRow]:
-    """The gates' questions with the answers of whoever wrote atom A; an open one says so."""
-    record = checker.build
-    if record is None:
-        return []
-    return [*record.answers, *(AnswerRow(question=row.message, answer="(nobody answered)") for row in record.questions)]
 
 
 _Linted: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
@@ -113,9 +104,13 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
         raise InputError("no such file", where=str(target), hint="check the path")
     if target.suffix != ".md" and not target.is_dir():
         return item_findings(target, partial(load_checked, session, strict=False)), ()
-    level = session.settings.sandbox.level
     try:
-        return await _lint_checker(target, places, level) if target.is_dir() else (_lint_spec(target), ())
+        if target.is_dir():
+            return await _lint_checker(target, places, session.settings.sandbox.level)
+        text = read_bytes(target).decode("utf-8-sig")
+        return check_spec(parse_spec(text, artifact=str(target)), artifact=str(target)), ()
+    except UnicodeDecodeError:
+        return [Finding("readable", str(target), None, "is not UTF-8; save the file as UTF-8")], ()
     except InputError as error:
         where = error.where or str(target)
         place, _, line = where.rpartition(":")
@@ -124,47 +119,22 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
         return [Finding("readable", place if at else where, at, message)], ()
 
 
-def _lint_spec(path: Path) -> list[Finding]:
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), hint="save the file as UTF-8") from error
-    return check_spec(parse_spec(text, artifact=str(path)), artifact=str(path))
-
-
 async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Linted:
-    """Every gate where the input files can be found, else those that need none."""
-    checker = load_checker(folder)
-    report = await _regated(checker, places, level)
-    if report is not None:
-        remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
-        return _in(folder, report.findings), _in(folder, remarks)
-    atoms = split(checker.atoms)
-    gates = (check_syntax, check_signatures, check_contract_names, check_forbidden, check_locked_layer)
-    found = [finding for gate in gates for finding in gate(atoms)]
-    found += check_yaml(checker.config, parse_yaml(checker.config_text, folder / CHECKER), atoms)
-    say(f"{folder}: its input files are not here, so its atoms were not run (name their place with --var)")
-    return _in(folder, found), ()
-
-
-def _in(folder: Path, findings: Sequence[Finding]) -> list[Finding]:
-    return [Finding(f.gate, f"{folder}/{file_of(f.artifact)}", f.line, f.message) for f in findings]
-
-
-async def _regated(checker: LoadedChecker, places: Places, level: str | None) -> GateReport | None:
-    base = places.of(checker.item, checker.folder)
-    try:
-        files = own_files(checker.item, places.roots(base)) if checker.item else ()
-    except InputError:
-        return None  # a variable that nobody defined here
-    if not files or not (checker.folder / SPEC_FILE).exists():
-        return None
-    sandbox = Sandbox(level=Level(level) if level else None)
+    """Every gate, on the files of today."""
+    checker, sandbox = load_checker(folder), Sandbox(level=Level(level) if level else None)
+    base = places.of(checker.item, folder)
+    files = own_files(checker.item, places.roots(base)) if checker.item else ()
+    if not files:
+        raise InputError("its input files are not here", where=str(folder), hint="name their place with --var")
     report = await regate(checker, None, files, places.folders(base), sandbox)
-    refused = {finding.gate for finding in report.findings} - DOUBTS
-    if not refused and (checker.edited or not checker.build):
+    if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         _keep(checker, report, sandbox)
-    return report
+    remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
+    found, beside = (
+        [Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows]
+        for rows in (report.findings, remarks)
+    )
+    return found, beside
 
 
 def _keep(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> None:
@@ -190,20 +160,16 @@ def import_(
     Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
     """
     items = read_sheet(sheet)
-    taken = [out / one.name for one in items if _other(out / one.name, one.text)]
-    if taken:
-        hint = "move it away, or choose another folder with -o"
-        raise InputError("is there already and says something else", where=str(taken[0]), hint=hint)
+    for one in items:
+        path = out / one.name
+        if path.exists() and (not path.is_file() or path.read_bytes() != one.text.encode()):
+            hint = "move it away, or choose another folder with -o"
+            raise InputError("is there already and says something else", where=str(path), hint=hint)
     for one in items:
         write_file(out / one.name, one.text.encode())
     names = [str(out / one.name) for one in items]
-    many = f"{counted(len(items), 'item')} in {out}"
-    document = {"schema": "transom.imported/1", "items": names}
-    return session.report(document, many, f"check them with: transom check batch {out}")
-
-
-def _other(path: Path, text: str) -> bool:
-    return path.exists() and (not path.is_file() or path.read_bytes() != text.encode())
+    lines = f"{counted(len(items), 'item')} in {out}", f"check them with: transom check batch {out}"
+    return session.report({"schema": "transom.imported/1", "items": names}, *lines)
 
 
 waiver_app = group("waiver", "The waivers of items.", check_app)
@@ -219,14 +185,100 @@ def lint_waivers(
 
     That is those without reason, owner or last day, those that have expired, and those that fit everything.
     """
-    today = day_of(options.as_of)
-    rows = [row for path in found(targets) for row in waiver_findings(path, today)]
+    rows = [row for path in found(targets) for row in waiver_findings(path, day_of(options.as_of))]
     soon = [row for row in rows if row.gate == "waiver.soon"]
-    return print_findings(session, [row for row in rows if row not in soon], soon)
+    return _print_findings(session, [row for row in rows if row not in soon], soon)
 
 
-def print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
+def _print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
     """Print what a `lint` found; findings are exit 1, doubts alone 3."""
     result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
     lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
+
+
+knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.", check_app)
+
+_SHOWN: dict[str, Any] = {
+    **dict.fromkeys(("domain", "title", "question"), True),
+    "claims": {"__all__": {"means"}},
+    "items": {"__all__": {"key", "name", "purpose"}},
+    "sources": {"__all__": {"kind", "files", "about"}},
+}
+"""What a person is shown of a domain."""
+
+
+@command(knowledge_app, "list", example="transom check knowledge list")
+def list_domains(session: Session) -> int:
+    """List the domains: what each answers, and its items."""
+    knowledge = _knowledge(session)
+    rows = [_row(domain, knowledge) for domain in knowledge.domains]
+    lines = [f"{row['domain']:<22} {row['question']}: {row['items']}" for row in rows]
+    return session.report({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
+
+
+@command(knowledge_app, "show", example="transom check knowledge show timing")
+def show_domain(
+    session: Session, domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+) -> int:
+    """Show what a domain can be asked, its items, and what it reads."""
+    knowledge = _knowledge(session)
+    found = _domain(knowledge, domain)
+    lines = dump_yaml(found.model_dump(mode="json", by_alias=True, include=_SHOWN)).rstrip("\n").split("\n")
+    return session.report(found.model_dump(mode="json", by_alias=True), *lines)
+
+
+@command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
+def lint_domains(
+    session: Session, files: Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
+) -> int:
+    """Look a domain's file over: keys, word lists, regexes, names."""
+    knowledge = _knowledge(session, files)
+    named = [_domain(knowledge, str(file)) for file in files]
+    languages = [one for one in knowledge.languages if one.domain in named]
+    found = [f"{knowledge.files[one.domain.domain]}: {error}" for one in languages if (error := one.problem)]
+    items = [(one, item) for one in named for item in one.items if not item.examples]
+    found += [f"{knowledge.files[one.domain]}: {item.key}: no example" for one, item in items]
+    return session.report({"findings": found}, *(found or ["nothing found"]), code=1 if found else 0)
+
+
+@command(knowledge_app, "test", example="transom check knowledge test physical_verification")
+def trial(
+    session: Session,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Domains; all without one.")
+    ] = None,
+) -> int:
+    """Try the examples in a domain's file, which are its tests."""
+    knowledge = _knowledge(session, [Path(one) for one in names or () if one.endswith((".yaml", ".yml"))])
+    chosen = [_domain(knowledge, one) for one in names or ()]
+    found = {domain.domain: problems_of(domain) for domain in chosen or knowledge.domains}
+    tried = sum(len(item.examples) for domain in chosen or knowledge.domains for item in domain.items)
+    wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
+    lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
+    return session.report({"tried": tried, "problems": found}, *lines, code=1 if wrong else 0)
+
+
+def _knowledge(session: Session, files: Iterable[Path] = ()) -> Knowledge:
+    """The shipped domains, those of the settings, and those in the folders of some files."""
+    folders = dict.fromkeys(file.parent.absolute() for file in files)
+    return load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
+
+
+def _domain(knowledge: Knowledge, name: str) -> Domain:
+    """A domain by its name, or by a file that is it."""
+    named = Path(name).name if name.endswith((".yaml", ".yml")) else ""
+    found = (one for one in knowledge.domains if knowledge.files[one.domain] == named)
+    domain = next(found, None) or knowledge.domain(Path(name).stem if named else name)
+    if domain is None:
+        known = [one.domain for one in knowledge.domains]
+        near = nearest_key(name, known)
+        hint = f"did you mean {near}?" if near else f"there is {', '.join(known)}"
+        raise InputError(f"there is no domain {name}", hint=hint)
+    return domain
+
+
+def _row(domain: Domain, knowledge: Knowledge) -> dict[str, object]:
+    items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
+    file = knowledge.files[domain.domain]
+    return {"domain": domain.domain, "title": domain.title, "question": domain.question, "items": items, "file": file}

@@ -22,6 +22,7 @@ from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
 from transom.checklist.spec.rounds import ROUNDS
 from transom.cli.answers import Writer
+from transom.cli.command import MoreRepairs
 from transom.cli.output import day_of, reports_in, say
 from transom.cli.session import Session
 from transom.cli.tree import group
@@ -47,21 +48,22 @@ UNSAFE_RISK = (
 UNSAFE_OPTION = "--unsafe-no-sandbox"
 
 
+_Variables = Annotated[tuple[str, ...], typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")]
+_Reports = Annotated[
+    tuple[str, ...],
+    typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
+]
+
+
 @dataclass(frozen=True)
 class Options:
     """What the commands of `check` take beside the common options."""
 
     item: Annotated[Path | None, typer.Option(metavar="ITEM.yaml", help="The item it belongs to.")] = None
-    variables: Annotated[
-        tuple[str, ...], typer.Option("--var", metavar="NAME=PATH", help="What ${NAME} stands for.")
-    ] = ()
-    root: Annotated[Path | None, typer.Option(metavar="DIR", help="Where to look for logs beside the item's own.")] = (
-        None
-    )
+    variables: _Variables = ()
+    root: Annotated[Path | None, typer.Option(metavar="DIR", help="Where logs may lie beside the item's place.")] = None
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")] = None
-    as_of: Annotated[
-        str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today by default.")
-    ] = None
+    as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="What is read differently than written is an error.")] = False
     fail_on_unused: Annotated[
         bool, typer.Option("--fail-on-unused-waivers", help="A waiver that nothing needed fails the check.")
@@ -69,29 +71,17 @@ class Options:
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False
-    tests: Annotated[
-        bool, typer.Option("--tests", help="Try each combination of requirements and waivers that fits the type.")
-    ] = False
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the build of this ItemSpec; there must be one.")
-    ] = False
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="ID", help="Go back to this checkpoint; `runs show` lists them.")
-    ] = None
-    reset_iterations: Annotated[
-        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-    ] = False
+    tests: Annotated[bool, typer.Option("--tests", help="Try each combination of requirements and waivers.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")] = False
+    checkpoint: Annotated[str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")] = None
+    reset_iterations: MoreRepairs = False
     approved_only: Annotated[
         bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
     ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
-    reports: Annotated[
-        tuple[str, ...],
-        typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json, text, junit, sarif, csv, html."),
-    ] = ()
+    reports: _Reports = ()
     baseline: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="An earlier result (--report json:FILE): only what is new since then fails."),
+        Path | None, typer.Option(metavar="FILE", help="An earlier --report json:FILE: only what is new fails.")
     ] = None
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
     unsafe: Annotated[
@@ -142,13 +132,9 @@ def places_of(session: Session, options: Options, default_out: Path | None) -> P
 def writer_of(session: Session, options: Options, targets: Sequence[Path]) -> Writer:
     """What writes each `--report`; it shows lines of files in the folders of `--var`, the settings and the targets."""
     wanted, root = reports_in(options.reports, REPORTS), session.settings.paths.search_root
-    usual = [root, root / "logs"] if root else []
-    places = [
-        *parse_variables(options.variables, session.cwd).values(),
-        *usual,
-        *(one.absolute().parent for one in targets),
-    ]
-    folders = tuple(sorted(dict.fromkeys(places), key=lambda place: len(place.parts)))  # names begin at the outermost
+    places = {*parse_variables(options.variables, session.cwd).values(), *(one.absolute().parent for one in targets)}
+    places |= {root, root / "logs"} if root else set()
+    folders = tuple(sorted(places, key=lambda place: (len(place.parts), place)))  # names begin at the outermost
 
     def write(document: Verdict | Verdicts) -> None:
         for kind, path in wanted:
@@ -179,28 +165,19 @@ def manner_of(
         memory: of earlier items.
     """
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
-    limits = ViewLimits(header_lines=held.header_lines_default, total_bytes=held.max_total_read_bytes)
-    tools = FileLimits(
-        lines_per_call=held.max_read_lines_per_call,
-        total_bytes=held.max_total_read_bytes,
-        header_lines=held.header_lines_default,
-        discovery_first=held.require_discovery_before_read,
-    )
+    header, most = held.header_lines_default, held.max_total_read_bytes
+    limits = ViewLimits(header_lines=header, total_bytes=most)
+    tools = FileLimits(held.max_read_lines_per_call, most, header, held.require_discovery_before_read)
     parser, logic, repair = (seated(CallSettings(), seat) for seat in (llm.agent_a, llm.agent_b, llm.reflect))
     rounds = {each.tag: seated(CallSettings(), getattr(llm, each.tag)) for each in ROUNDS}
     repairs = settings.execution.max_iterations
     build = BuildSettings(parser, logic, repair, limits, tools, held.max_turns, repairs, playbook, options.tests)
-    sandbox = sandbox_of(session, options) if needs_sandbox else cast("Sandbox", None)
-    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
-
-
-def sandbox_of(session: Session, options: Options) -> Sandbox:
-    """Where generated code is run."""
-    level = session.settings.sandbox.level
-    if not options.unsafe:
-        return Sandbox(level=Level(level) if level else None)
-    if level:
+    level = settings.sandbox.level
+    if options.unsafe and level:
         what = f"the settings insist on sandbox.level {level}"
         raise InputError(what, where=UNSAFE_OPTION, hint="take one of the two back")
-    say(f"transom: {UNSAFE_OPTION}: {UNSAFE_RISK}")
-    return Sandbox(level=Level.NONE)
+    if options.unsafe:
+        say(f"transom: {UNSAFE_OPTION}: {UNSAFE_RISK}")
+    wanted = Level.NONE if options.unsafe else Level(level) if level else None
+    sandbox = Sandbox(level=wanted) if needs_sandbox else cast("Sandbox", None)
+    return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)

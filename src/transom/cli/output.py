@@ -6,12 +6,11 @@ import io
 import os
 import re
 import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transom.errors import InputError
 
@@ -26,8 +25,6 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
-_EVERY = 0.1  # seconds between two counts of what a model has written
-_CLEAR = "\r\x1b[K"
 _OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
 _STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
 
@@ -97,38 +94,25 @@ def write_error(text: str) -> None:
 
 
 class Live:
-    """What a model is writing, on stderr, while it writes.
+    """The text that a model is writing, on stderr, while it writes."""
 
-    Args:
-        whole: the text itself is shown; else, on a terminal, how long it is so far.
-    """
-
-    def __init__(self, *, whole: bool = False) -> None:
-        self._whole = whole
-        self._counts = not whole and sys.stderr.isatty()
-        self._length = 0
-        self._shown = 0.0
+    def __init__(self) -> None:
+        self._begun = False
 
     def __call__(self, delta: Delta) -> None:
         from transom.llm.deltas import Again
         from transom.llm.turns import Text
 
         if isinstance(delta, Again):
-            write_error(f"\n[all of this is void: {delta.why}]\n" if self._whole else "")
-            self._length = 0
+            write_error(f"\n[all of this is void: {delta.why}]\n")
         elif isinstance(delta, Text):
-            self._length += len(delta.text)
-            if self._whole:
-                write_error("\n".join(map(printable, delta.text.split("\n"))))
-            elif self._counts and time.monotonic() - self._shown > _EVERY:
-                self._shown = time.monotonic()
-                write_error(f"{_CLEAR}  {self._length} characters so far")
+            self._begun = True
+            write_error("\n".join(map(printable, delta.text.split("\n"))))
 
     def end(self) -> None:
         """What comes next on stderr begins a line."""
-        if self._length:
-            write_error("\n" if self._whole else _CLEAR if self._counts else "")
-        self._length = 0
+        write_error("\n" if self._begun else "")
+        self._begun = False
 
 
 def gravest(codes: Iterable[int]) -> int:
@@ -164,6 +148,21 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
     return [style(line, "bold") if head and not number else line for number, line in enumerate(lines)]
+
+
+def sections(document: Mapping[str, Any]) -> Iterator[str]:
+    """A document for people: its figures by name, then a section for each mapping and each list of them."""
+    wide = {key: one for key, one in document.items() if isinstance(one, Mapping | list)}
+    single = [(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}]
+    yield from table([(key.replace("_", " "), one) for key, one in single])
+    for title, section in ((key, one) for key, one in wide.items() if one):
+        yield style(title, "bold")
+        rows, head = section, list[str]()
+        if isinstance(section, Mapping):
+            rows = [*section.items()]
+        else:
+            rows, head = [one.values() for one in section], [name.replace("_", " ").upper() for name in section[0]]
+        yield from table([[plain(cell) for cell in row] for row in rows], head=head, indent="  ")
 
 
 def reports_in(texts: Iterable[str], formats: Collection[str]) -> list[tuple[str, Path]]:

@@ -3,48 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from transom.canonical import digest
 from transom.cli.command import RunArgument, command
 from transom.cli.history import found_run
-from transom.cli.insights import (
-    Scope,
-    document_of,
-    figures_of,
-    lines_of_insight,
-    looked_at,
-    opened,
-    print_list,
-    print_one,
-)
-from transom.cli.output import counted, print_text, say
+from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError
-from transom.learning import (
-    Curator,
-    ErrorPatterns,
-    InsightCategory,
-    Playbook,
-    Reflector,
-    Source,
-    import_json,
-    import_notes,
-)
+from transom.learning import Curator, ErrorPatterns, InsightCategory, Playbook, Reflector, Source
 from transom.learning import reflection as by_model
-from transom.learning.exchange import export_json, save_playbook
+from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
 from transom.learning.session import SKILL
 from transom.runs import write_file
 
 playbook_app = group("playbook")
 
+_SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
+_SURE = 0.5  # how sure a model has to be of what it proposes
+
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
-Code = Annotated[str | None, typer.Option("--category", metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 
 
@@ -52,16 +36,15 @@ Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so m
 def list_all(
     session: Session,
     scope: Scope,
-    category: Code = None,
-    tag: Tags = None,
+    category: Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")] = None,
     retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
 ) -> int:
     """List the insights, those that stand best first."""
-    wanted = _category(category)
+    wanted = InsightCategory.named(category) if category else None
     with looked_at(session, scope) as playbook:
         where, values = playbook.view.visible
         known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
-        found = [one for one in known if wanted in (None, one.category) and {*(tag or ())} <= {*one.tags}]
+        found = [one for one in known if wanted in (None, one.category)]
         return print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
 
 
@@ -70,9 +53,15 @@ def show(session: Session, insight: Id) -> int:
     """Show an insight, where it came from, and what happened to it."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
+    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    outcomes = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
+    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
+    lines.append(f"{outcomes}; standing {one.lower_bound:.2f}")
+    for event in events:  # without what the insight itself shows
+        data = {key: value for key, value in event.data.items() if key not in _SHOWN and value not in ("", None, [])}
+        lines.append(f"{event.at[:19]}Z  {event.kind}" + (f"  {plain(data)}" if data else ""))
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    document = {"schema": "transom.insight/1", **document_of(one), "history": history}
-    return session.report(document, *lines_of_insight(one, events))
+    return session.report({"schema": "transom.insight/1", **document_of(one), "history": history}, *lines)
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
@@ -86,18 +75,16 @@ def add(
     by: By = "a person",
 ) -> int:
     """Add an insight, unless one that says the same is there."""
+    kind, source, tag = InsightCategory.named(category), Source(by=by), tag or [*ErrorPatterns().tags_in(text)]
+    level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, making=True) as playbook:
-        tag = tag or [*ErrorPatterns().tags_in(text)]
-        level: Literal["study"] | None = "study" if scope.study else None
-        epoch, personal = playbook.epoch, bool(scope.user)
-        kind, source = InsightCategory.named(category), Source(by=by)
+        known, personal = {*playbook.items}, bool(scope.user)
         one = playbook.add_insight(
             kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
         )
-        new = any(event.kind == "added" for event in playbook.ledger.events(one.id, epoch))
     if one.retired:
         say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
-    return print_one(session, one, "added" if new else "it is there already")
+    return print_one(session, one, "it is there already" if one.retired or one.id in known else "added")
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
@@ -120,12 +107,11 @@ def search(
     session: Session,
     scope: Scope,
     query: Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")],
-    category: Code = None,
     limit: Limit = 5,
 ) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with looked_at(session, scope) as playbook:
-        return print_list(session, playbook.search_by_content(query, _category(category), limit))
+        return print_list(session, playbook.search_by_content(query, None, limit))
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
@@ -159,7 +145,8 @@ def prune(
 def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
     with looked_at(session, scope) as playbook:
-        return figures_of(session, playbook.get_stats())
+        figures = playbook.get_stats()
+        return session.report(figures, *sections(figures))
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
@@ -214,13 +201,7 @@ def review(
 
 
 @command(playbook_app, "reflect", example="transom playbook reflect 20261121-0930 --model ollama:NAME", asks=True)
-async def reflect(
-    session: Session,
-    run: RunArgument,
-    sure: Annotated[
-        float, typer.Option("--min-confidence", min=0, max=1, metavar="P", help="Leave out what it is less sure of.")
-    ] = 0.5,
-) -> int:
+async def reflect(session: Session, run: RunArgument) -> int:
     """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
     async with found_run(session, run) as (store, found):
         row, chain = found.row, session.chain(store)
@@ -231,14 +212,13 @@ async def reflect(
         if not outcomes:
             hint = "see what was learned: transom playbook list --domain NAME"
             raise InputError("the playbook has nothing of this run", where=row.id, hint=hint)
-        told = [[one.success, *one.solver_errors] for one in outcomes]
-        inputs, kept = {"run": row.id, "outcomes": digest(told)}, session.entry
+        inputs = {"run": row.id, "outcomes": digest([[one.success, *one.solver_errors] for one in outcomes])}
         with opened(session, Scope(domain=domain)) as playbook:
             reflector = Reflector(playbook)
-            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=kept) as opened_run:
-                proposed = await by_model.reflect(opened_run, reflector, outcomes)
-                await opened_run.finish("done")
-            added = reflector.commit_insights(sure)
+            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=session.entry) as made:
+                proposed = await by_model.reflect(made, reflector, outcomes)
+                await made.finish("done")
+            added = reflector.commit_insights(_SURE)
     rows = [{"content": one.content, "confidence": one.confidence, "evidence": one.evidence} for one in proposed]
     head = f"{counted(len(outcomes), 'outcome')} looked at, {counted(added, 'insight')} added"
     lines = [f"{one.confidence:.2f}  {one.content}  ({one.evidence})" for one in proposed]
@@ -295,7 +275,3 @@ def merge(
     """Make insights part of one. It gets their counts, tags and sources."""
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")
-
-
-def _category(text: str | None) -> Any:
-    return InsightCategory.named(text) if text else None

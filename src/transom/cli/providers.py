@@ -49,7 +49,7 @@ def _check_blocks(settings: Settings) -> None:
     from transom.checklist.spec.views import VIEWS
     from transom.formats.yaml_models import nearest_key
 
-    known = sorted({block for view in VIEWS.values() for block in view.blocks})
+    known = sorted({block for view in VIEWS.values() for block in view.sees})
     for pattern in settings.egress.local_blocks:
         if not matching(known, pattern):
             what, near = f"egress.local_blocks: no role sees a block {pattern!r}", nearest_key(pattern, known)

@@ -21,19 +21,18 @@ def place(path: Path) -> str:
 
 
 async def claim_id(store: SqliteStore, item: Item) -> None:
-    """Make an item's id its own in this workspace."""
+    """Make an item's id its own in this workspace; one whose item is gone, moved or called otherwise now is free."""
     mine = place(item.path)
-    holder = str(await store.put_if_absent(ITEMS, item.item_id, mine))
-    if holder == mine:
-        return
-    other = Path(holder)
-    if other.is_file() and not other.samefile(mine) and _id_of(other) == item.item_id:
-        raise InputError(
-            f"the item id {item.item_id} belongs to {holder} in this workspace",
-            where=mine,
-            hint="write an item_id of its own into one of them",
-        )
-    await store.put(ITEMS, item.item_id, mine)
+    other = Path(str(await store.put_if_absent(ITEMS, item.item_id, mine)))
+    try:
+        taken = str(other) != mine and not other.samefile(mine) and load_item(other).item_id == item.item_id
+    except (OSError, InputError):
+        taken = False
+    if taken:
+        what = f"the item id {item.item_id} belongs to {other} in this workspace"
+        raise InputError(what, where=mine, hint="write an item_id of its own into one of them")
+    if str(other) != mine:
+        await store.put(ITEMS, item.item_id, mine)
 
 
 async def register_spec(store: SqliteStore, item: Item, spec: str) -> None:
@@ -55,33 +54,21 @@ async def register_checker(store: SqliteStore, item: Item, folder: Path, spec: s
 
 def newest_checker(store: SqliteStore, item: Item) -> Path:
     """The folder of the newest checker that was built for an item."""
-    row = cast("dict[str, str] | None", store.get(CHECKERS, place(item.path)))
-    why = _why_not(store, item, row)
+    row, why = cast("dict[str, str] | None", store.get(CHECKERS, place(item.path))), ""
+    if row is None:
+        why = "no checker was built for this item"
+    elif not Path(row["folder"]).is_dir():
+        why = f"its checker {row['folder']} is gone"
+    elif row["description"] != digest(item.meaning):
+        why = "its description changed since its checker was built"
+    elif store.get(SPECS, place(item.path)) != row["itemspec"]:
+        why = "its ItemSpec changed since its checker was built"
     if row is None or why:
         raise InputError(why, where=str(item.path), hint=f"build one with: transom check all {item.path}")
     return Path(row["folder"])
-
-
-def _why_not(store: SqliteStore, item: Item, row: dict[str, str] | None) -> str:
-    if row is None:
-        return "no checker was built for this item"
-    if not Path(row["folder"]).is_dir():
-        return f"its checker {row['folder']} is gone"
-    if row["description"] != digest(item.meaning):
-        return "its description changed since its checker was built"
-    if store.get(SPECS, place(item.path)) != row["itemspec"]:
-        return "its ItemSpec changed since its checker was built"
-    return ""
 
 
 def home(store: SqliteStore, folder: Path) -> Path | None:
     """The folder of the item that a checker was built for; its relative input files are meant from there."""
     known = store.get(HOMES, place(folder))
     return Path(str(known)) if known else None
-
-
-def _id_of(path: Path) -> str | None:
-    try:
-        return load_item(path).item_id
-    except InputError:
-        return None

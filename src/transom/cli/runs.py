@@ -15,7 +15,7 @@ import typer
 from transom.checklist.run import APPROVAL
 from transom.cli.command import RunArgument, can_resume, command, give_again
 from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view
-from transom.cli.output import age, counted, style, style_status, table
+from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group, root
 from transom.cli.waiting import questions_of
@@ -49,7 +49,7 @@ async def list_runs(session: Session) -> int:
 async def show_run(session: Session, run: RunArgument) -> int:
     """Show a run: stages, who answered, its files, what it waits for."""
     async with found_run(session, run) as (_, found):
-        calls = found.replies
+        calls, open_ = found.replies, [*questions_of(found, whole=True)]
     usage = {name: sum(one["reply"]["usage"][name] for one in calls) for name in _TOKENS}
     document = {
         "schema": "transom.run/1",
@@ -63,7 +63,11 @@ async def show_run(session: Session, run: RunArgument) -> int:
         "checkpoints": [one.to_json() for one in checkpoints(found.records)],
         "usage": {"calls": len(calls), **usage},
     }
-    return session.report(document, *_lines(document, found))
+    shown = {key: one for key, one in document.items() if key not in ("waiting", "handed", "inputs")}
+    lines = [*sections(shown | {"status": style_status(found.status)})]
+    for one in open_:
+        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
+    return session.report(document, *lines, *([next_step(found)] if found.status in _STOPPED and not open_ else []))
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
@@ -119,29 +123,6 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
     return rows
 
 
-def _lines(document: dict[str, Any], found: RunView) -> list[str]:
-    reason = f": {document['reason']}" if document["reason"] else ""
-    usage = document["usage"]
-    lines = [
-        style(f"{document['run_id']}  {document['kind']}  {document['name']}", "bold"),
-        f"status   {style_status(document['status'])}{reason}",
-        f"folder   {document['folder']}",
-        f"trace    {document['trace_id']}",
-        f"calls    {usage['calls']}, {usage['input_tokens']} tokens in, {usage['output_tokens']} out",
-    ]
-    rows = [
-        (one["stage"], one["status"], f"attempt {one['attempts']}", ", ".join(one["answered_by"]), one["error"] or "")
-        for one in document["stages"]
-    ]
-    points = [(one["checkpoint_id"], one["stage"], f"attempt {one['attempt']}") for one in document["checkpoints"]]
-    lines += ["stages", *table(rows, indent="  ")] if rows else []
-    lines += ["checkpoints", *table(points, indent="  ")] if points else []
-    open_ = [*questions_of(found, whole=True)]
-    for one in open_:
-        lines += [f"waits for: {one.asks}", *(one.numbered if one.long else []), f"answer with: {one.command}"]
-    return lines if open_ or document["status"] not in _STOPPED else [*lines, next_step(found)]
-
-
 # -- clean-up
 
 
@@ -193,7 +174,7 @@ async def _clean(
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
         try:
-            lock = RunLock(workspace.state_dir / "locks", one.row.id)
+            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
         except RunBusy as error:
             return row | {"kept": error.what}
         try:

@@ -24,7 +24,7 @@ from transom.errors import InputError
 from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
 from transom.llm.prices import Prices, Spending, priced_exporter
-from transom.runs import Retention, Run, Workspace, find_workspace
+from transom.runs import Run, Workspace, find_workspace
 from transom.store import SqliteStore
 from transom.telemetry import Redactor, configure
 from transom.telemetry.address import checked, shown
@@ -106,7 +106,7 @@ class Session:
         redact = Redactor(environ, _keys(settings, environ))
         configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
-        more: dict[str, Any] = {"live": Live(whole=verbosity > 0), "redact": redact, "given": given}
+        more: dict[str, Any] = {"redact": redact, "given": given}
         return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
 
     @property
@@ -159,6 +159,11 @@ class Session:
             print_text(*lines)
         return code
 
+    def tell(self, *lines: str) -> None:
+        """Print lines for people as a command goes along; where JSON is asked for there is one document at the end."""
+        if self.format != "json":
+            print_text(*lines)
+
     def progress(self, line: str) -> None:
         """One line on stderr, unless -q was given."""
         self.live.end()
@@ -167,11 +172,12 @@ class Session:
 
     def open_store(self) -> SqliteStore:
         """The workspace's database."""
-        return self.workspace.open_store(after_append=self._after_append if self.failpoint else None)
 
-    def _after_append(self, count: int) -> None:
-        if count == self.failpoint:
-            os.kill(os.getpid(), signal.SIGKILL)
+        def after_append(count: int) -> None:
+            if count == self.failpoint:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        return self.workspace.open_store(after_append=after_append if self.failpoint else None)
 
     def chain(
         self,
@@ -186,12 +192,13 @@ class Session:
         """
         if self.answers:
             return self.answers
-        spec, around = spec or self.settings.model, Surroundings(self.cwd, self.settings, self.base_url, store)
-        for (made_spec, made_around, made_own), made in self.chains:
-            if (made_spec, made_around, made_own) == (spec, around, own) and made_around.store is store:
+        around = Surroundings(self.cwd, self.settings, self.base_url, store)
+        key = spec or self.settings.model, around, own
+        for known, made in self.chains:
+            if known == key:
                 return made
-        chain = named_chain(spec, replace(around, own=own)) if own else build_chain(spec, around)
-        self.chains.append(((spec, around, own), chain))
+        chain = named_chain(key[0], replace(around, own=own)) if own else build_chain(key[0], around)
+        self.chains.append((key, chain))
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
@@ -199,7 +206,6 @@ class Session:
         limit = self.settings.execution.max_cost
         if limit is None:
             return None
-
         prices = Prices.load(self.settings.paths.prices)
         prices.check(chain.everyone)
         if not self.budgets:
@@ -226,14 +232,13 @@ class Session:
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
-        if self.verbosity >= 0 and any(one.caps.streaming for one in run.chain.everyone):
+        if self.verbosity > 0 and any(one.caps.streaming for one in run.chain.everyone):
             run.on_delta = self.live
         run.budget = WindowBudget.of(self.settings.window)
         if spending:
             spending.take_in(run.id, run.state.replies)
             run.spending = spending
-        cache = self.settings.cache
-        run.files.keep(Retention(cache.retention_policy, cache.max_checkpoints_per_hour, cache.cleanup_on_success))
+        run.files.keep(self.settings.cache)
         self.open_runs.append(run.id)
         async with run:
             try:
@@ -276,6 +281,6 @@ def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 
 def _log_level(level: str, verbosity: int) -> str:
-    if verbosity < 0:
-        return "ERROR"
-    return level if not verbosity or level == "DEBUG" else "INFO" if verbosity == 1 else "DEBUG"
+    if level == "DEBUG" and verbosity >= 0:
+        return level
+    return {-1: "ERROR", 0: level, 1: "INFO"}.get(verbosity, "DEBUG")

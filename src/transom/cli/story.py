@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.cli.command import Among, command
-from transom.cli.insights import Scope
-from transom.cli.insights import opened as playbook_of
-from transom.cli.output import print_text, style_status, table
+from transom.cli.learn import Scope
+from transom.cli.learn import opened as playbook_of
+from transom.cli.output import style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.config.model import StoriesSettings, WorkerKind, Workers
@@ -178,6 +178,5 @@ async def demo(session: Session, examples: Path) -> EpicResult:
     async with _epic(session, await open_project(options.project), options, settings_of(session)) as epic:
         result = await run_epic(epic)
         await epic.run.finish("blocked")
-    if session.format != "json":
-        print_text(*lines_of(result))
+    session.tell(*lines_of(result))
     return result

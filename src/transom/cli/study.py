@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transom.cli.command import command
-from transom.cli.output import print_text
+from transom.cli.learn import Scope, opened
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError, RunBusy, SettingsError, install_hint
+from transom.runs import write_file
 
 if TYPE_CHECKING:
-    from transom.canonical import Json
     from transom.studies.result import StudyResult
     from transom.studies.runner import StudyRunner
     from transom.studies.study import Study
@@ -45,24 +46,22 @@ async def run(
 async def demo(session: Session, examples: Path) -> StudyResult | None:
     """Run and print the shipped bracket, by the real solver where it is installed."""
     result, lines = await _solved(session, _found(session, str(examples / "studies" / "bracket.yaml")))
-    if session.format != "json":
-        print_text(*lines)
+    session.tell(*lines)
     return result
 
 
 async def _solved(session: Session, study: Study, trials: int | None = None) -> tuple[StudyResult | None, list[str]]:
     """What came of a study, also for people; None where another process leads it, and this one only helped."""
-    import asyncio
-
     from transom.studies.pipeline import run_study
 
-    inputs: dict[str, Json] = {"study": study.study, "problem": study.problem}
-    kept, advise = session.entry, session.settings.model != "rules"
+    inputs, advise = {"study": study.study, "problem": study.problem}, session.settings.model != "rules"
     async with session.open_store() as store:
         with _opened(session, study) as runner:
             session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
             try:
-                async with session.open_run("study", inputs, name=study.study, store=store, entry=kept) as run_:
+                async with session.open_run(
+                    "study", inputs, name=study.study, store=store, entry=session.entry
+                ) as run_:
                     result = await run_study(run_, runner, trials, advise=advise)
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
@@ -89,8 +88,6 @@ async def report(
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")] = None,
 ) -> int:
     """Report a study: history, failures, importances, insights."""
-    from transom.runs import write_file
-
     found = _found(session, study)
     from transom.studies.pipeline import standing
     from transom.studies.report import report_html, write_pictures
@@ -111,8 +108,6 @@ async def export(
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")] = None,
 ) -> int:
     """Export a study's trials with provenance, as CSV or JSON lines."""
-    from transom.runs import write_file
-
     found = _found(session, study)
     from transom.studies.report import as_csv, as_jsonl, rows_of
 
@@ -131,17 +126,14 @@ async def export(
 @contextmanager
 def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[StudyRunner]:
     """A study with the workspace's playbook; `kept`: one that was run there before."""
-    from transom.cli.insights import Scope, opened
     from transom.studies.advice import Advice
     from transom.studies.pipeline import kept_study
     from transom.studies.runner import StudyRunner
 
     root = _root(session)
     with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
-        if kept:
-            yield kept_study(study, root, playbook)
-        else:
-            yield StudyRunner(study, root, Advice(root, playbook), progress=session.progress)
+        fresh = StudyRunner(study, root, Advice(root, playbook), progress=session.progress) if not kept else None
+        yield fresh or kept_study(study, root, playbook)
 
 
 def _found(session: Session, study: str) -> Study:

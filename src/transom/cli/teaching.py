@@ -17,9 +17,9 @@ from transom.checklist.item import load_item
 from transom.checklist.pipeline import own_files
 from transom.checklist.rules import load_knowledge
 from transom.checklist.teach import Lesson, Mark, Marked, clear_end, domain_text, fitting, learn
+from transom.cli.answers import on_terminal, write_reads_as
 from transom.cli.checking import all_
 from transom.cli.command import Among, command
-from transom.cli.meaning import on_terminal, write_reads_as
 from transom.cli.options import NamedLines, Options, check_app, places_of
 from transom.cli.output import counted, print_text, say
 from transom.cli.session import Session
@@ -62,14 +62,15 @@ async def teach(
     files = {one.name if names[one.name] == 1 else str(one): one for one in found}
     texts = {name: _lines(file) for name, file in files.items()}
     marked = [_line(session, files, mark, at) for mark in _MARKS for at in getattr(lines, mark)]
-    ends = [_line(session, files, "end", at) for at in lines.end if at != _NO_END]
+    ends = [_line(session, files, "beside", at) for at in lines.end if at != _NO_END]
     endless = _NO_END in lines.end
     lesson = (_talk if on_terminal(session) else _learned)(texts, marked, ends, endless=endless)
     if lesson is None:
         say(f"transom: {path}: nothing was kept")
         return 3
     folder = _folder(session)
-    _keep(session, folder / f"{name}.yaml", domain_text(name, item.description, _globs(found), lesson))
+    globs = dict.fromkeys(re.sub(r"\d+", "*", one.name.removesuffix(".gz")) for one in found)  # numbers may change
+    _keep(session, folder / f"{name}.yaml", domain_text(name, item.description, [*globs], lesson))
     if not item.reads_as:
         write_reads_as(item, {"domain": name, "item": "all_good"}, os.environ.get("USER", ""))
     paths = session.settings.paths
@@ -100,17 +101,16 @@ def _lines(path: Path) -> list[str]:
     return [line.rstrip("\r") for line in TextFile(path).whole().removesuffix("\n").split("\n")]
 
 
-def _line(session: Session, files: Mapping[str, Path], option: str, at: str) -> Marked:
+def _line(session: Session, files: Mapping[str, Path], mark: Mark, at: str) -> Marked:
     """The line that `FILE:LINE` names: of an input file by its name, or of any other by its path."""
     name, _, number = at.rpartition(":")
     if not name or not number.isdecimal():
-        raise InputError(f"{at!r} names no line", where=f"--{option}", hint="write FILE:LINE")
+        raise InputError(f"{at!r} names no line", where="check teach", hint="write FILE:LINE")
     path = files.get(name) or session.cwd / name
     known = next((one for one, file in files.items() if file == path.resolve()), name)
     lines = _lines(path)
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"there are {len(lines)} lines", where=at, hint="count from 1")
-    mark = next((one for one in _MARKS if one == option), _MARKS[-1])
     return Marked(mark, lines[int(number) - 1], known, int(number))
 
 
@@ -211,14 +211,11 @@ def _pick(texts: Texts, what: str) -> Marked | None:
         named, _, number = text.rpartition(":")
         name = named or next(iter(texts))
         lines = texts.get(name, ())
-        if number.isdecimal() and lines:
-            if 1 <= int(number) <= len(lines):
-                return Marked("beside", lines[int(number) - 1], name, int(number))
-            print_text(f"{name} has {counted(len(lines), 'line')}")
-            continue
+        if number.isdecimal() and 1 <= int(number) <= len(lines):
+            return Marked("beside", lines[int(number) - 1], name, int(number))
         for name, lines in texts.items():
             held = [(at, line) for at, line in enumerate(lines, 1) if text in line]
-            print_text(f"{name}: {counted(len(held), 'line')} with {text!r}", *_numbered(held[:_TAIL]))
+            print_text(f"{name} has {counted(len(lines), 'line')}, {len(held)} with {text!r}", *_numbered(held[:_TAIL]))
     return None
 
 
@@ -231,11 +228,7 @@ def _marked(line: Marked) -> Marked:
 
 
 def _typed(question: str) -> str:
-    """A person's words.
-
-    Raises:
-        InputError: the terminal's input ended.
-    """
+    """A person's words."""
     try:
         return input(question).strip()
     except EOFError as error:
@@ -243,11 +236,6 @@ def _typed(question: str) -> str:
 
 
 # -- what is kept
-
-
-def _globs(files: Iterable[Path]) -> list[str]:
-    """Names of such files: numbers in them may be others tomorrow."""
-    return list(dict.fromkeys(re.sub(r"\d+", "*", one.name.removesuffix(".gz")) for one in files))
 
 
 def _keep(session: Session, path: Path, text: str) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from transom.cli.command import command
 from transom.cli.history import RunRow, all_runs, history, pick
-from transom.cli.output import age, counted, say, style, table
+from transom.cli.output import age, plain, say, style, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.llm.prices import Prices
@@ -79,31 +79,15 @@ _HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED"
 def _stats_lines(found: Stats) -> list[str]:
     cells = [
         (
-            row.name,
-            row.calls,
-            f"{row.seconds.mean:.3f}",
-            f"{row.seconds.p95:.3f}",
-            f"{sum(row.errors.values())} ({row.error_rate:.0%})",
-            f"{row.retries} ({row.retry_rate:.0%})",
-            row.input_tokens,
-            row.cached_tokens,
-            row.output_tokens,
+            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
+            *(row.input_tokens, row.cached_tokens, row.output_tokens),
             "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
         )
         for row in found.rows
     ]
-    lines = table(cells, head=(found.by.upper(), *_HEADS))
-    lines += [f"{row.name}: {number} times {kind}" for row in found.rows for kind, number in row.errors.items()]
-    folds, memory = found.compression, found.memory
-    ratio = f", {folds.ratio:.0%} of their tokens left" if folds.ratio is not None else ""
-    threads = counted(found.sub_conversations, "sub-conversation")
-    lines.append(f"{counted(found.traces, 'trace')}, {threads}, {counted(folds.count, 'window')} folded{ratio}")
-    if memory.queries:
-        took = f"{memory.seconds.mean:.3f} s, 95 of a hundred within {memory.seconds.p95:.3f} s"
-        lines.append(
-            f"memory was asked {counted(memory.queries, 'time')}: {took}; {memory.hit_rate:.0%} found something"
-        )
-    return lines
+    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
+    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
+    return [*table(cells, head=(found.by.upper(), *_HEADS)), *table(figures)]
 
 
 def _tell(odd: Iterable[str]) -> None:

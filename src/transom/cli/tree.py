@@ -17,7 +17,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
     "check": (
-        "checking batch linting verdicts teaching knowledge",
+        "checking batch linting verdicts teaching",
         "From a one-line description to a verdict on real files.",
     ),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,9 +19,9 @@ from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
-from transom.cli.insights import Scope, opened
+from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
-from transom.cli.output import toned
+from transom.cli.output import plain, toned
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -49,8 +48,7 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     async with found_run(session, run) as (store, found):
         row = _row(store, found, item)
     folder = session.workspace.run_folder(row.name, row.id)
-    verdict = Verdict.model_validate_json(_bytes(folder / "run" / "verdict" / VERDICT_FILE, row))
-    _hold(verdict.item_id, item, row)
+    verdict, _ = _verdict_of(folder, row, item)
     checker = _checker(folder, row)
     config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if (checker / CONFIG).is_file() else None
     judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
@@ -64,14 +62,16 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
 @command(check_app, "confirm", example='transom check confirm 20261121-0930 VER-01 --by "Ann Lee"')
 async def confirm(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
     """Say that a verdict is right. It counts for the insights that the checker's build named."""
-    document = await give_word(session, run, item, by, reason, confirmed=True)
-    return session.report(document, *lines_of(document))
+    return _report(session, await give_word(session, run, item, by, reason, confirmed=True))
 
 
 @command(check_app, "overturn", example='transom check overturn 20261121-0930 VER-01 --by "Ann Lee" --reason "echoed"')
 async def overturn(session: Session, run: RunArgument, item: ItemId, by: By, reason: Reason = "") -> int:
     """Say that a verdict is wrong. It counts against those insights; the reason becomes an insight of its own."""
-    document = await give_word(session, run, item, by, reason, confirmed=False)
+    return _report(session, await give_word(session, run, item, by, reason, confirmed=False))
+
+
+def _report(session: Session, document: Mapping[str, Any]) -> int:
     return session.report(document, *lines_of(document))
 
 
@@ -94,32 +94,22 @@ async def give_word(
     async with found_run(session, run) as (store, found):
         row = _row(store, found, item)
         folder = session.workspace.run_folder(row.name, row.id)
-        verdict = (_of_investigation if row.kind == "investigate" else _of_checker)(store, folder, row)
-        _hold(verdict.item, item, row)
-        stage = f"{said} {verdict.sha[:12]}"
-        kept = {"item_id": verdict.item, "status": verdict.status, "word": said, "by": by}
+        of = (_of_investigation if row.kind == "investigate" else _of_checker)(store, folder, row, item)
+        stage = f"{said} {of.sha[:12]}"
+        kept = {"item_id": item, "status": of.status, "word": said, "by": by}
         await store.put(WORDS, f"{row.id}/{stage}", {**kept, "reason": reason})
     source, learned = Source(row.id, stage, by=by), ""
-    with opened(session, verdict.scope, making=True) as playbook:
-        counted = playbook.record(verdict.named, confirmed, source, followed=True)
+    with opened(session, of.scope, making=True) as playbook:
+        counted = playbook.record(of.named, confirmed, source, followed=True)
         if reason and not confirmed:
-            why = f'{verdict.status} was wrong for "{verdict.subject}": {" ".join(reason.split())}'
+            why = f'{of.status} was wrong for "{of.subject}": {" ".join(reason.split())}'
             learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
     return {"schema": "transom.word/1", "run_id": row.id, **kept, "counted": counted, "learned": learned}
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """What a word is given on.
+class _Verdict(NamedTuple):
+    """What a word is given on, in words, with the insights that those who made it named, and whose they are."""
 
-    Attributes:
-        item, status, sha: of the verdict.
-        subject: what was judged, in words.
-        named: ids of the insights that those who made it named.
-        scope: whose insights they are.
-    """
-
-    item: str
     status: str
     sha: str
     subject: str
@@ -127,27 +117,28 @@ class _Verdict:
     scope: Scope
 
 
-def _of_checker(store: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
+def _of_checker(store: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What the build of the checker named counts; of a checker that was run alone, that is another run."""
-    data = _bytes(folder / "run" / "verdict" / VERDICT_FILE, row)
-    verdict, checker = Verdict.model_validate_json(data), _checker(folder, row)
+    verdict, data = _verdict_of(folder, row, item)
+    checker = _checker(folder, row)
     atoms = checker / ATOMS_FILE
     made = source_of(store, atoms) or atoms
     build = made.parents[2] if row.inputs.get("checker") else folder  # RUN/build/checker/atoms.py
     document: Any = load_yaml(checker / CONFIG).data if (checker / CONFIG).is_file() else {}
-    subject = " ".join(str(document.get("description") or verdict.item_id).split())
-    return _Verdict(verdict.item_id, verdict.status, digest(data), subject, named_in(build), LEARNED)
+    subject = " ".join(str(document.get("description") or item).split())
+    return _Verdict(verdict.status, digest(data), subject, named_in(build), LEARNED)
 
 
-def _of_investigation(_: SqliteStore, folder: Path, row: RunRow) -> _Verdict:
+def _of_investigation(_: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What its readers and its main thread named counts."""
     from transom.investigator.concluding import Kept
     from transom.investigator.lessons import DOMAIN as INVESTIGATOR
 
     kept = Kept.model_validate_json(data := _bytes(folder / "answer" / "investigation.json", row))
     result, named = kept.investigation, [key for keys in kept.named.values() for key in keys]
+    _hold(result.feature_id, item, row)
     subject = f"{result.feature_name} for {result.target_stage}"
-    return _Verdict(result.feature_id, result.verdict, digest(data), subject, named, Scope(domain=INVESTIGATOR))
+    return _Verdict(result.verdict, digest(data), subject, named, Scope(domain=INVESTIGATOR))
 
 
 def _row(store: SqliteStore, found: RunView, item: str) -> RunRow:
@@ -156,6 +147,12 @@ def _row(store: SqliteStore, found: RunView, item: str) -> RunRow:
     if row.kind != "check-batch":
         return row
     return next((one for one in all_runs(store) if one.name == item and one.kind != row.kind), row)
+
+
+def _verdict_of(folder: Path, row: RunRow, item: str) -> tuple[Verdict, bytes]:
+    verdict = Verdict.model_validate_json(data := _bytes(folder / "run" / "verdict" / VERDICT_FILE, row))
+    _hold(verdict.item_id, item, row)
+    return verdict, data
 
 
 def _bytes(path: Path, row: RunRow) -> bytes:
@@ -177,13 +174,6 @@ def _checker(folder: Path, row: RunRow) -> Path:
 
 def _rules(config: CheckerConfig) -> Iterator[str]:
     """How each item is judged, a line each."""
-    counts = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
     for one in config.items:
-        forbids, held = one.mode == "forbid", one.condition
-        which = "an entry" if forbids and one.quantifier == "exists" else counts[one.quantifier]
-        must = f" has {', '.join(one.required)}" if one.required else " is there"
-        if held:
-            must += f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip()
-        must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
-        verb = "is a violation where it" if forbids else "must be one that"
-        yield f"  {one.id} {one.name}: {which} with {one.select} {verb}{must}"
+        rule = one.model_dump(mode="json", exclude_defaults=True, exclude={"id", "name"})
+        yield f"  {one.id} {one.name}: {plain({'quantifier': one.quantifier, **rule})}"

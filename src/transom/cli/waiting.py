@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from transom.cli.command import command
+from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
 from transom.cli.output import counted, gravest, print_text, say, style
 from transom.cli.session import Session
@@ -129,9 +129,7 @@ class Answer:
         tuple[Path, ...],
         typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
     ] = ()
-    reset_iterations: Annotated[
-        bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-    ] = False
+    reset_iterations: MoreRepairs = False
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")

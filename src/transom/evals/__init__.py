@@ -1,4 +1,4 @@
-"""Evaluation: scenario suites, deterministic scorers, a model as judge, baselines. Products hand in their runners."""
+"""Evaluation: scenario suites, deterministic scorers, a model as judge, baselines. Products supply the runners."""
 
 from transom.evals.compare import compare
 from transom.evals.document import Evaluation, Fingerprint

@@ -1,4 +1,4 @@
-"""What changed against a baseline: regressions beyond chance, improvements, and drops to look at."""
+"""Comparison with a baseline: regressions beyond chance, improvements, and drops as warnings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from transom.evals.scorers import DIMENSIONS
 from transom.evals.statistics import holm, paired_change
 
 DROP = 0.05
-"""A drop of more than this is a warning, whether or not chance explains it."""
+"""A larger drop is a warning, even if chance explains it."""
 
 LEAST_EPOCHS = 5
 LEAST_SCENARIOS = 5
-"""Below these a sampled model's regressions cannot be told from chance."""
+"""Least numbers for telling a sampled model's regressions from chance."""
 
 DIMENSION_LEVEL = 0.005
-"""How often any dimension may be called a regression by chance, beside the 5 % of the pass rate."""
+"""Probability of a false regression in any dimension, beside the 5 % of the pass rate."""
 
 Pair = tuple[ScenarioRow, ScenarioRow]
 
@@ -26,16 +26,16 @@ Pair = tuple[ScenarioRow, ScenarioRow]
 def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
     """Compare two evaluations of a suite, scenario by scenario.
 
-    With `rules` or `replay` on both sides every pass that became none is a regression. Otherwise the pass rate
-    regresses where the one-sided 95 % bound of its paired change lies below 0, and a dimension where its change is as
-    unlikely as 0.5 % over all dimensions.
+    With a deterministic model on both sides, every scenario that no longer passes is a regression. Otherwise the pass
+    rate regresses if the one-sided 95 % bound of its paired change is below 0, and a dimension if its change has a
+    probability below 0.5 % over all dimensions.
 
     Args:
-        current, baseline: what is, and what was.
-        name: the baseline's, for people.
+        current, baseline: the new evaluation and the old one.
+        name: the baseline's name, for messages.
 
     Raises:
-        InputError: evaluations of different suites.
+        InputError: the evaluations are of different suites.
     """
     if current.suite != baseline.suite:
         what = f"an evaluation of {current.suite} cannot be compared with one of {baseline.suite}"
@@ -44,43 +44,43 @@ def compare(current: Evaluation, baseline: Evaluation, name: str) -> Comparison:
     if not pairs:
         return Comparison(baseline=name, warnings=(*apart, "nothing can be compared; save a new baseline"))
     sampled = current.fingerprint.sampled or baseline.fingerprint.sampled
-    made = _sampled(pairs, current, baseline) if sampled else _named(pairs)
-    return made.model_copy(update={"baseline": name, "warnings": (*made.warnings, *apart)})
+    result = _sampled(pairs, current, baseline) if sampled else _named(pairs)
+    return result.model_copy(update={"baseline": name, "warnings": (*result.warnings, *apart)})
 
 
 def _pairs(current: Evaluation, baseline: Evaluation) -> tuple[list[Pair], list[str]]:
-    """Scenarios that both have with the same definition, old first; and which cannot be compared."""
+    """Return scenarios with one definition in both, as (old, new), and messages on those not compared."""
     old = {row.id: row for row in baseline.scenarios}
     new = {row.id: row for row in current.scenarios}
     common = [one for one in new if one in old]
     changed = [one for one in common if new[one].details.definition != old[one].details.definition]
     pairs = [(old[one], new[one]) for one in common if one not in changed]
-    told = (
+    groups = (
         ("changed since the baseline, not compared", changed),
         ("not in the baseline", [one for one in new if one not in old]),
         ("only in the baseline", [one for one in old if one not in new]),
     )
-    return pairs, [f"{what}: {', '.join(names)}" for what, names in told if names]
+    return pairs, [f"{what}: {', '.join(names)}" for what, names in groups if names]
 
 
 def _named(pairs: Sequence[Pair]) -> Comparison:
-    """Models that always answer alike: each scenario speaks for itself."""
+    """Compare deterministic models: each scenario counts by itself."""
     fell = [new.id for old, new in pairs if old.status == "pass" and new.status != "pass"]
     rose = [new.id for old, new in pairs if old.status != "pass" and new.status == "pass"]
     drops, gains = _moved(_changes(pairs, None, None))
     return Comparison(
-        regressions=tuple(f"{one}: passed, and does not any more" for one in fell),
+        regressions=tuple(f"{one}: passed, and no longer does" for one in fell),
         improvements=(*(f"{one}: passes now" for one in rose), *gains),
         warnings=tuple(drops),
     )
 
 
 def _sampled(pairs: Sequence[Pair], current: Evaluation, baseline: Evaluation) -> Comparison:
-    """A sampled model: only what chance does not explain is a regression."""
+    """Compare sampled models: only changes beyond chance are regressions."""
     old_epochs = min(old.epochs for old, _ in pairs) if baseline.fingerprint.sampled else None
     new_epochs = min(new.epochs for _, new in pairs) if current.fingerprint.sampled else None
     epochs = min(one for one in (old_epochs, new_epochs) if one is not None)
-    # The same number of epochs on both sides makes differences symmetric without a change, so that t holds its level.
+    # With equal numbers of epochs the differences are symmetric if nothing changed, so that t keeps its level.
     cut = (epochs if old_epochs else None, epochs if new_epochs else None)
     changes = _changes(pairs, *cut)
     drops, gains = _moved(changes)
@@ -115,7 +115,7 @@ PASS_RATE = "pass_rate"
 
 
 def _changes(pairs: Sequence[Pair], old_cut: int | None, new_cut: int | None) -> dict[str, dict[str, float]]:
-    """Pass rate and dimensions -> scenario -> change of its mean over the first so many epochs."""
+    """Return pass rate and dimensions -> scenario -> change of its mean over the first epochs, up to each cut."""
     changes: dict[str, dict[str, float]] = {PASS_RATE: {}}
     for old, new in pairs:
         before, after = old.details.epochs[:old_cut], new.details.epochs[:new_cut]
@@ -138,7 +138,7 @@ def _score(epochs: Sequence[EpochRow], name: str) -> float | None:
 
 
 def _moved(changes: dict[str, dict[str, float]]) -> tuple[list[str], list[str]]:
-    """Means that moved by more than 5 points: down, up."""
+    """Return messages on means that moved by more than 5 points: those down, those up."""
     means = {name: math.fsum(found.values()) / len(found) for name, found in changes.items()}
     down = [f"{name} down {_points(-mean)}" for name, mean in means.items() if mean < -DROP]
     return down, [f"{name} up {_points(mean)}" for name, mean in means.items() if mean > DROP]

@@ -1,4 +1,4 @@
-"""`transom.eval/1`: what `eval run` answers, and what baselines are."""
+"""The document `transom.eval/1`: the result of `eval run`, and the form of baselines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DETERMINISTIC = frozenset({"rules", "replay", "replies", "scripted"})
 
 
 class EpochRow(Shape):
-    """One epoch: `scores` by scorer; `why` says what is missing, for people.
+    """One epoch: `scores` by scorer; `why` has what is missing, for people.
 
     Attributes:
-        abstains: why it was foreseen that there is no definite verdict; empty where there is one.
+        abstains: the reason of a foreseen abstention, else "".
     """
 
     status: Status
@@ -30,7 +30,7 @@ class EpochRow(Shape):
 
 
 class Details(Shape):
-    """What stands behind a scenario's row. `definition` changes with its input and its ground truth."""
+    """Details of a scenario's row. `definition` changes with its input and its ground truth."""
 
     title: str = ""
     tags: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class ScenarioRow(Shape):
 
     @property
     def abstains(self) -> str:
-        """Why a pass is an abstention that was foreseen; empty where none is."""
+        """The reason of a foreseen abstention that passed, else ""."""
         return next((one.abstains for one in self.details.epochs if self.status == "pass" and one.abstains), "")
 
     @property
@@ -60,12 +60,12 @@ class ScenarioRow(Shape):
 
 
 class Summary(Shape):
-    """The suite in a few numbers.
+    """Totals of a suite.
 
     Attributes:
-        pass_rate: mean over scenarios of the share of epochs that passed.
-        abstained: how many of those that passed abstained, as was foreseen.
-        pass_k: k -> how likely all of k runs pass, mean over scenarios.
+        pass_rate: share of passed epochs, mean over scenarios.
+        abstained: number of passed scenarios that abstained as foreseen.
+        pass_k: k -> probability that all of k runs pass, mean over scenarios.
         avg_scores: dimension -> mean over the scenarios that have it.
     """
 
@@ -80,13 +80,13 @@ class Summary(Shape):
 
 
 class Comparison(Shape):
-    """How an evaluation differs from a baseline.
+    """The differences of an evaluation from a baseline.
 
     Attributes:
-        regressions: what got worse beyond chance.
-        warnings: drops of more than 5 %, and what could not be compared.
-        bound: one-sided upper 95 % bound of the change of the pass rate; None with a deterministic model.
-        minimum_detectable_drop: the drop of the pass rate that would be found four times out of five.
+        regressions: deteriorations beyond chance.
+        warnings: drops of more than 5 %, and scenarios that could not be compared.
+        bound: one-sided upper 95 % bound of the pass rate's change; None with a deterministic model.
+        minimum_detectable_drop: the drop of the pass rate that is detected with a probability of 80 %.
     """
 
     baseline: str | None = None
@@ -98,7 +98,7 @@ class Comparison(Shape):
 
 
 class Fingerprint(Shape):
-    """What was evaluated: Transom's version, the chain of models, a digest of prompts and rules."""
+    """The subject of an evaluation: Transom's version, the chain of models, a digest of prompts and rules."""
 
     transom: str
     model: str
@@ -106,12 +106,12 @@ class Fingerprint(Shape):
 
     @property
     def sampled(self) -> bool:
-        """Whether the same question may be answered differently the next time."""
+        """Whether equal questions may get different answers."""
         return not {name.strip() for name in self.model.split(",")} <= DETERMINISTIC
 
 
 class Evaluation(Shape):
-    """`eval run --format json`."""
+    """The result of `eval run --format json`."""
 
     schema_: Literal["transom.eval/1"] = Field(default="transom.eval/1", alias="schema")
     suite: str
@@ -124,14 +124,14 @@ class Evaluation(Shape):
 
     @property
     def exit_code(self) -> int:
-        """2 where a scenario ended in an error, 1 where one failed or something regressed, else 0."""
+        """2 if a scenario ended in an error, 1 if one failed or something regressed, else 0."""
         if self.summary.errors:
             return 2
         return 1 if self.summary.failed or self.regression_analysis.regressions else 0
 
 
 def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
-    """The summary of some scenarios; at least one."""
+    """Return the summary of at least one scenario."""
     rates = [sum(row.passes) / row.epochs for row in rows]
     least = min(row.epochs for row in rows)
     dimensions = {name: None for row in rows for name in row.scores}
@@ -148,7 +148,7 @@ def summarise(rows: tuple[ScenarioRow, ...]) -> Summary:
 
 
 def pass_k(passes: list[bool], k: int) -> float:
-    """How likely all of `k` epochs drawn from these pass (pass^k, the unbiased estimate)."""
+    """Estimate the probability that `k` epochs drawn from these all pass (pass^k, unbiased)."""
     chance, good = 1.0, sum(passes)
     for taken in range(k):
         chance *= max(0, good - taken) / (len(passes) - taken)

@@ -1,4 +1,4 @@
-"""Faults while a scenario runs: broken files in a copy of its data, a provider that fails, a memory that is down."""
+"""Faults during a scenario: broken files in a copy of its data, a failing provider, an unavailable memory."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _FAILURES: dict[str, Callable[[str], ProviderError]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """One epoch of a scenario, as a runner is handed it.
+    """One epoch of a scenario, the input of a runner.
 
     Attributes:
-        scenario: what is asked, and what is right.
-        epoch: 1-based.
-        folder: a folder of its own, for the product's workspace; it stays where a killed run goes on.
-        data: the data's folder, with the scenario's broken files; None where the scenario names none.
+        scenario: input and ground truth.
+        epoch: the epoch's number, from 1.
+        folder: the epoch's own folder, for the product's workspace; it is kept for a resumed run.
+        data: the data folder, with the scenario's broken files; None if the scenario has no data.
     """
 
     scenario: Scenario
@@ -43,7 +43,7 @@ class Case:
     data: Path | None = None
 
     def chain(self, chain: Chain) -> Chain:
-        """The chain as this scenario has it: its calls fail where a fault says so."""
+        """Return the chain with this scenario's provider faults."""
         faults = [fault for fault in self.scenario.faults if fault.provider]
         if not faults:
             return chain
@@ -52,30 +52,30 @@ class Case:
         return replace(chain, providers=counted.around(chain.providers), seats=seats)
 
     def below(self, key: str) -> Path:
-        """The file below the data that `input.KEY` names."""
+        """Return the path of the file in the data that `input.KEY` names."""
         name = self.scenario.input.get(key)
         if self.data is None or not isinstance(name, str):
             hint = f"write `{key}` below `input`, and `data` in the scenario or in suite.yaml"
-            raise InputError(f"the scenario names no {key}", where=self.scenario.id, hint=hint)
+            raise InputError(f"the scenario has no input {key}", where=self.scenario.id, hint=hint)
         return self.inside(name)
 
     def inside(self, name: str) -> Path:
-        """A path below the data."""
+        """Return a path in the data. InputError: it leads out of the data."""
         root = (self.data or self.folder).resolve()
         path = (root / name).resolve()
         if not path.is_relative_to(root):
             hint = "name a path below the data"
-            raise InputError(f"{name} lies outside the data", where=self.scenario.id, hint=hint)
+            raise InputError(f"{name} is outside the data", where=self.scenario.id, hint=hint)
         return path
 
     def memory(self, memory: T) -> T:
-        """The memory as this scenario has it: where it is down, whatever is asked of it raises `MemoryUnavailable`."""
+        """Return the memory, or, under a memory fault, one whose calls all raise `MemoryUnavailable`."""
         down = any(fault.memory for fault in self.scenario.faults)
         return cast("T", _Down()) if down else memory
 
 
 class _Calls:
-    """Which calls of a scenario fail, counted over all its providers."""
+    """Counts the calls of a scenario over all its providers, and lets the chosen ones fail."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._seen = [(fault, [0]) for fault in faults]
@@ -93,7 +93,7 @@ class _Calls:
 
 
 class _Failing:
-    """A provider some of whose calls fail, as if all attempts of each had; for the rest it is the one it wraps."""
+    """A provider wrapper whose chosen calls fail, as if all attempts of each had."""
 
     def __init__(self, provider: Provider, calls: _Calls) -> None:
         self._provider = provider
@@ -114,17 +114,17 @@ class _Down:
 
 @contextmanager
 def prepared(scenario: Scenario, epoch: int, folder: Path) -> Iterator[Case]:
-    """The case of one epoch. Where files shall differ, the data is copied into `folder`, and removed afterwards.
+    """Prepare the case of one epoch; if files differ, the data is copied into `folder`, and removed afterwards.
 
     Raises:
-        InputError: a fault's pattern fits no file; there is no folder `files`.
+        InputError: a fault's pattern matches no file, or the folder `files` does not exist.
     """
     faults = [fault.file for fault in scenario.faults if fault.file]
     if not faults and scenario.files is None:
         yield Case(scenario, epoch, folder, scenario.data_folder)
         return
     if scenario.data_folder is None:
-        raise InputError("other files need `data`", where=scenario.id, hint="name the data's folder")
+        raise InputError("`files` and file faults need `data`", where=scenario.id, hint="name the data's folder")
     copy = folder / "data"
     _copy(scenario.data_folder, copy)
     try:
@@ -150,16 +150,16 @@ def _copy(data: Path, copy: Path) -> None:
 
 def _put_over(files: Path, copy: Path) -> None:
     if not files.is_dir():
-        raise InputError("there is no such folder", where=str(files), hint="mend the key files")
+        raise InputError("is not a folder", where=str(files), hint="correct the key files")
     shutil.copytree(files, copy, dirs_exist_ok=True)
 
 
 def _break(data: Path, kind: str, pattern: str, scenario: str) -> None:
     root = data.resolve()
     fits = [path for path in sorted(data.glob(pattern)) if path.is_file() and not path.is_symlink()]
-    files = [path for path in fits if path.resolve().is_relative_to(root)]  # a linked folder is no part of the copy
+    files = [path for path in fits if path.resolve().is_relative_to(root)]  # a linked folder is not part of the copy
     if not files:
-        raise InputError(f"no file of the data fits {pattern!r}", where=f"{scenario}: faults", hint="mend the pattern")
+        raise InputError(f"no file of the data matches {pattern!r}", where=f"{scenario}: faults", hint="correct it")
     for path in files:
         whole = path.read_bytes()
         if kind == "missing_file":

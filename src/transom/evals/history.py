@@ -1,4 +1,4 @@
-"""Evaluations as they were: each run is kept in the workspace's store, and a name makes one a baseline."""
+"""Stored evaluations: each run's result is kept in the workspace's store; a name makes one a baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 64 << 20
 
 
 async def remember(store: Store, evaluation: Evaluation, baseline: str | None = None) -> None:
-    """Keep an evaluation under its run's id, and as its suite's newest baseline where it is given a name."""
+    """Store an evaluation by its run's id, and with a name as its suite's newest baseline."""
     await store.put_if_absent(_ORDER, evaluation.run_id, len(store.items(_ORDER)))  # ids of one second have no order
     await store.put(_RUNS, evaluation.run_id, plain(evaluation))  # type: ignore[arg-type]  # a model's plain form
     if baseline:
@@ -29,14 +29,14 @@ async def remember(store: Store, evaluation: Evaluation, baseline: str | None = 
 
 
 def newest_baseline(store: Store, suite: str) -> tuple[str, Evaluation] | None:
-    """The name and the evaluation of the baseline that a suite was given last."""
+    """Return name and evaluation of a suite's newest baseline, or None."""
     mine = [row for row in _baselines(store).values() if row["suite"] == suite]
     newest = max(mine, key=lambda row: int(row["number"]), default=None)
     return (newest["name"], _kept(store, newest["run"])) if newest else None
 
 
 def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
-    """Evaluations of a suite, oldest first, each with its names as a baseline."""
+    """Return a suite's evaluations, oldest first, each with its baseline names."""
     names = [(row["run"], row["name"]) for row in _baselines(store).values() if row["suite"] == suite]
     order: dict[str, Any] = store.items(_ORDER)
     runs = sorted(store.items(_RUNS), key=lambda run: order.get(run, -1))
@@ -45,13 +45,13 @@ def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
 
 
 def find_evaluation(store: Store, text: str, suite: str | None = None) -> tuple[str, Evaluation]:
-    """An evaluation by its JSON file, its baseline's name (`NAME` or `SUITE/NAME`), or the beginning of its run's id.
+    """Find an evaluation by JSON file, baseline name (`NAME` or `SUITE/NAME`), or the start of its run's id.
 
     Args:
-        suite: of which it must be.
+        suite: the suite that it must be of.
 
     Raises:
-        InputError: nothing or several things fit, the file is none, or it is of another suite.
+        InputError: none or several match, the file is not an evaluation, or it is of another suite.
     """
     if text.endswith(".json"):
         name, found = text, _read(Path(text))
@@ -60,13 +60,13 @@ def find_evaluation(store: Store, text: str, suite: str | None = None) -> tuple[
         named = {key: row["run"] for key, row in rows if text in (key, row["name"]) and suite in (None, row["suite"])}
         fits = named or {run: run for run in store.items(_RUNS) if run.startswith(text)}
         if len(fits) != 1:
-            what = f"{len(fits)} evaluations are called {text!r}" if fits else f"no evaluation is called {text!r}"
+            what = f"{len(fits)} evaluations match {text!r}" if fits else f"unknown evaluation {text!r}"
             hint = f"name one of {', '.join(sorted(fits))}" if fits else "see: transom eval history SUITE"
             raise InputError(what, hint=hint)
         name = next(iter(fits))
         found = _kept(store, fits[name])
     if suite not in (None, found.suite):
-        raise InputError(f"is an evaluation of {found.suite}", where=name, hint=f"name one of {suite}")
+        raise InputError(f"is an evaluation of {found.suite}, not of {suite}", where=name, hint=f"name one of {suite}")
     return name, found
 
 
@@ -75,7 +75,7 @@ def _read(path: Path) -> Evaluation:
         return Evaluation.model_validate_json(read_bytes(path, _MOST_BYTES))
     except ValidationError as error:
         hint = "name a file that `eval run --format json` wrote"
-        raise InputError("is no evaluation (transom.eval/1)", where=str(path), hint=hint) from error
+        raise InputError("is not an evaluation (transom.eval/1)", where=str(path), hint=hint) from error
 
 
 def _baselines(store: Store) -> dict[str, Any]:

@@ -31,13 +31,13 @@ class Mark(Shape):
 
 
 class Marks(Shape):
-    """What the judge answers: each criterion once, in order."""
+    """The judge's answer: a mark for each criterion, in order."""
 
     criteria: tuple[Mark, ...]
 
 
 def judge_role() -> Role:
-    """The judge's seat: it sees no ground truth, so that it judges the answer and does not compare verdicts."""
+    """Return the judge's role. It does not see the ground truth, so it judges the answer, not the verdict."""
     prompt = (Block("judge_task", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
     sees = frozenset({"judge_task", "question", "rubric", "answer", "retry"})
     return Role(JUDGE_ROLE, prompt, sees, settings=CallSettings(max_tokens=4096), output=Marks)
@@ -47,8 +47,8 @@ async def judge(run: Run, stage: str, scenario: Scenario, outcome: Outcome) -> S
     """Have the outcome marked by the scenario's rubric, as a stage of the run.
 
     Raises:
-        ProviderError, ReplyError: nobody could judge, or nobody could read the judge.
-        EgressError: the answer must stay here, and the judge is elsewhere.
+        ProviderError, ReplyError: no provider answered, or the marks could not be read.
+        EgressError: the answer has egress "local", and the judge is remote.
     """
     role = judge_role()
 

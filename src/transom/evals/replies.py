@@ -1,12 +1,12 @@
-"""Replies that a person wrote for a suite: a model's part, played from a small YAML file.
+"""Written replies: a model's replies for a suite, from a small YAML file.
 
     schema: transom.replies/1
     replies:
     - role: investigator.main
-      sees: ["Is the kiosk ready?"]           # texts that must all stand in the request
+      sees: ["Is the kiosk ready?"]           # texts that the request must all contain
       says: ["first reply", {tool: cite, arguments: {source: a.md}}]
 
-The first entry fits whose role and texts do. Its replies are given in turn, one a request of the message.
+The first entry whose role and texts match is used. Its replies are given in turn, one per request of the message.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class CalledTool(Shape):
 
 
 class WrittenReply(Shape):
-    """What a role says, as a pattern of its name, to a request that holds some texts."""
+    """The replies of roles, by a name pattern, to requests that contain all texts of `sees`."""
 
     role: str
     sees: Texts = ()
@@ -56,14 +56,14 @@ class WrittenReply(Shape):
 
 
 class RepliesFile(Shape):
-    """The whole file."""
+    """A file of written replies."""
 
     schema_: Literal["transom.replies/1"] = Field(alias="schema")
     replies: tuple[WrittenReply, ...]
 
 
 class WrittenReplies(Provider):
-    """A provider that answers from such a file, and abstains from what nobody wrote a reply for.
+    """A provider that answers from a file of written replies, and abstains where no entry matches.
 
     Raises:
         InputError: the file cannot be read, with file:line.
@@ -79,18 +79,18 @@ class WrittenReplies(Provider):
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
         text = render(request).as_text()
-        said = _said_in_message(request)
+        number = _replies_so_far(request)
         for row in self._rows:
-            if fnmatchcase(request.role, row.role) and all(one in text for one in row.sees) and said < len(row.says):
-                return tell(_reply(row.says[said], said, estimate_tokens(text)), on_delta)
-        raise NeedsModel([NotUnderstood(request.role, "role")], hint="write a reply for it, or name rules behind")
+            if fnmatchcase(request.role, row.role) and all(one in text for one in row.sees) and number < len(row.says):
+                return tell(_reply(row.says[number], number, estimate_tokens(text)), on_delta)
+        raise NeedsModel([NotUnderstood(request.role, "role")], hint="write a reply for it, or add rules to the chain")
 
     def fingerprint(self, role: Role) -> str:  # noqa: ARG002  the Provider's signature
         return self._digest
 
 
-def _said_in_message(request: Request) -> int:
-    """How many replies the message that is asked about has already."""
+def _replies_so_far(request: Request) -> int:
+    """Count the replies to the current message so far."""
     count = 0
     for turn in request.window.turns:
         count = 0 if isinstance(turn, UserMessage) else count + isinstance(turn, AssistantMessage)

@@ -1,4 +1,4 @@
-"""An evaluation for people, and for build servers."""
+"""Reports of an evaluation: text for people, JUnit XML for build servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tone = Callable[[str, str], str]
 
 
 def junit(made: Evaluation) -> bytes:
-    """Scenarios, and a failed case for each regression, as build servers read them."""
+    """Return JUnit XML: a case for each scenario, and a failed case for each regression."""
     results: dict[str, Result] = {"pass": "passed", "fail": "failed", "error": "error"}
     cases = []
     for row in made.scenarios:
@@ -29,7 +29,7 @@ def junit(made: Evaluation) -> bytes:
 
 
 def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
-    """Scenarios, then the summary, then what changed against the baseline."""
+    """Yield the lines of a text report: scenarios, summary, changes against the baseline."""
     for row in made.scenarios:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in row.scores.items() if value < 1)
         passed = f"{sum(row.passes)}/{row.epochs}" if row.epochs > 1 else ""
@@ -44,26 +44,26 @@ def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
     k, always = list(summary.pass_k.items())[-1]
     many = f"{summary.total_scenarios} scenario{'' if summary.total_scenarios == 1 else 's'}"
     shown = [f"{summary.passed} of {many} passed"]
-    shown += [f"{summary.abstained} of them by an abstention that was foreseen"] if summary.abstained else []
+    shown += [f"{summary.abstained} of them by an foreseen abstention"] if summary.abstained else []
     shown += [f"pass rate {summary.pass_rate:.2f}", *([f"pass^{k} {always:.2f}"] if k != "1" else [])]
     yield ""
     yield tone("head", ", ".join(shown))
     yield from (f"  {name} {value:.2f}" for name, value in summary.avg_scores.items())
     yield f"  {made.usage.tokens} tokens, {made.usage.seconds:.1f} s, by {made.fingerprint.model}, run {made.run_id}"
-    told = made.regression_analysis
-    yield f"against {told.baseline}:" if told.baseline else "no baseline; --save NAME keeps one"
-    if told.baseline:
-        yield from change_lines(told, tone)
+    changes = made.regression_analysis
+    yield f"against {changes.baseline}:" if changes.baseline else "no baseline; --save NAME keeps one"
+    if changes.baseline:
+        yield from change_lines(changes, tone)
 
 
-def change_lines(told: Comparison, tone: Tone) -> Iterator[str]:
-    """What changed against a baseline."""
-    yield from (tone("fail", f"  regression: {text}") for text in told.regressions)
-    yield from (tone("warn", f"  warning: {text}") for text in told.warnings)
-    yield from (tone("pass", f"  better: {text}") for text in told.improvements)
-    if told.bound is not None and told.minimum_detectable_drop is not None:
-        drop = 100 * told.minimum_detectable_drop
-        yield f"  pass rate: 95 % bound of the change {100 * told.bound:+.1f} points"
+def change_lines(changes: Comparison, tone: Tone) -> Iterator[str]:
+    """Yield the changes against a baseline as lines."""
+    yield from (tone("fail", f"  regression: {text}") for text in changes.regressions)
+    yield from (tone("warn", f"  warning: {text}") for text in changes.warnings)
+    yield from (tone("pass", f"  better: {text}") for text in changes.improvements)
+    if changes.bound is not None and changes.minimum_detectable_drop is not None:
+        drop = 100 * changes.minimum_detectable_drop
+        yield f"  pass rate: 95 % bound of the change {100 * changes.bound:+.1f} points"
         yield f"  a drop of {drop:.1f} points would be found four times out of five"
-    if not told.regressions:
+    if not changes.regressions:
         yield "  no regression"

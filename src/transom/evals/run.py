@@ -1,4 +1,4 @@
-"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation goes on where it was."""
+"""Running a suite: each epoch of each scenario is a stage, so that a killed evaluation can be resumed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from transom.evals.suite import Suite
 from transom.runs import Run, Stage, model_file
 
 Runner = Callable[[Case], Awaitable[Outcome]]
-"""A product's way to run one epoch. It may raise a `TransomError`: the epoch ends as an error with its text."""
+"""A product's function for one epoch. A `TransomError` from it ends the epoch as an error with its text."""
 
-_MARGIN = 60.0  # seconds: a scenario's own time-out comes before the stage's
+_MARGIN = 60.0  # seconds by which a stage's timeout exceeds the scenario's own
 _log = logging.getLogger(__name__)
 
 
@@ -36,16 +36,16 @@ async def run_suite(
     """Run and score every scenario.
 
     Args:
-        run: keeps the outcomes; who resumes it pays for none of them again.
+        run: stores the outcomes; a resumed run repeats none of them.
         suite: at least one scenario.
-        runner: the product's.
-        fingerprint: of what is evaluated.
-        epochs: how often each scenario runs, whatever the suite says.
-        jobs: how many epochs run at once.
+        runner: the product's function for one epoch.
+        fingerprint: fingerprint of the evaluated program.
+        epochs: number of epochs of each scenario; overrides the suite's.
+        jobs: number of epochs that run at once.
         judged: whether a model marks the rubrics (role `evals.judge`).
 
     Raises:
-        InputError: a fault that fits no file.
+        InputError: a fault matches no file.
     """
     run.stage_seconds = max(run.stage_seconds, *(one.timeout + _MARGIN for one in suite.scenarios))
     slots = asyncio.Semaphore(jobs)
@@ -63,7 +63,7 @@ async def run_suite(
                 numbers = range(1, (epochs or scenario.epochs) + 1)
                 tasks[scenario.id] = [group.create_task(one(scenario, number)) for number in numbers]
     except BaseExceptionGroup as several:
-        raise several.exceptions[0] from None  # a wrong scenario file, a full disk: one line for a person
+        raise several.exceptions[0] from None  # e.g. a wrong scenario file or a full disk: one error message
     rows = tuple(_row(scenario, [task.result() for task in tasks[scenario.id]]) for scenario in suite.scenarios)
     used = sum((epoch.used for row in rows for epoch in row.details.epochs), Used())
     return Evaluation(
@@ -97,28 +97,28 @@ async def _epoch(run: Run, scenario: Scenario, epoch: int, runner: Runner, *, mo
     foreseen = scenario.abstains.get(model)
     abstains = foreseen is not None and outcome.verdict == foreseen.verdict
     failed = [one for one in below(scenario, scores) if not (abstains and one.scorer == VERDICT)]
-    scores.sort(key=lambda one: one not in failed)  # what made it fail is said first
-    said = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
+    scores.sort(key=lambda one: one not in failed)  # reasons of a failure come first
+    reasons = [outcome.error] if outcome.error else [f"{one.scorer}: {why}" for one in scores for why in one.why]
     return EpochRow(
         status="error" if outcome.error else "fail" if failed else "pass",
         verdict=outcome.verdict,
         dimensions=by_dimension(scores),
         scores={one.scorer: one.value for one in scores},
-        why=(*said, *notes),
+        why=(*reasons, *notes),
         used=outcome.used,
         abstains=foreseen.why if foreseen and abstains else "",
     )
 
 
 async def _answer(case: Case, runner: Runner) -> Outcome:
-    """The runner's outcome. What goes wrong in one epoch costs the others nothing."""
+    """Return the runner's outcome; an exception becomes an outcome with an error, so that others go on."""
     began, limit = time.monotonic(), asyncio.timeout(case.scenario.timeout)
     try:
         async with limit:
             outcome = await runner(case)
     except TimeoutError as error:
-        told = f"it took longer than {case.scenario.timeout:g} s" if limit.expired() else f"it gave up waiting: {error}"
-        outcome = Outcome(error=told)
+        text = f"it took longer than {case.scenario.timeout:g} s" if limit.expired() else f"it gave up waiting: {error}"
+        outcome = Outcome(error=text)
     except TransomError as error:
         outcome = Outcome(error=str(error))
     except Exception as error:  # noqa: BLE001  a defect of the product; the other scenarios still tell something

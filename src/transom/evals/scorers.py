@@ -21,14 +21,14 @@ DIMENSIONS = (
 RUBRIC, VERDICT = "rubric", "verdict"
 
 Parts = Iterable[tuple[bool | float, str]]
-"""What is counted: whether (or how far) each part holds, and what to say where it does not."""
+"""Counted parts: whether, or how far, each holds, and a message if it does not."""
 
 Count = Callable[[Scenario, Outcome, Sources], Parts]
 
 
 @dataclass(frozen=True)
 class Score:
-    """What one scorer gives: a value from 0 to 1, and what is missing, for people."""
+    """The result of one scorer: a value from 0 to 1, and messages on what is missing."""
 
     scorer: str
     dimension: str
@@ -38,7 +38,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Scorer:
-    """A named scorer: `parts` yields nothing where the scenario does not ask for it; `least` passes by default."""
+    """A scorer: `parts` yields nothing if the scenario does not ask for it; `least` is the default pass mark."""
 
     dimension: str
     parts: Count
@@ -46,7 +46,7 @@ class Scorer:
 
 
 def score(case: Case, outcome: Outcome) -> list[Score]:
-    """The scores of an outcome. An outcome with an error has none above 0."""
+    """Return the scores of an outcome. An outcome with an error scores 0 everywhere."""
     sources = Sources(case.data, outcome)
     scores = []
     for name, scorer in SCORERS.items():
@@ -60,7 +60,7 @@ def score(case: Case, outcome: Outcome) -> list[Score]:
 
 
 def by_dimension(scores: Iterable[Score]) -> dict[str, float]:
-    """The mean of each dimension's scores, in the order of `DIMENSIONS`."""
+    """Return the mean of each dimension's scores, in the order of `DIMENSIONS`."""
     found: dict[str, list[float]] = {}
     for one in scores:
         found.setdefault(one.dimension, []).append(one.value)
@@ -68,7 +68,7 @@ def by_dimension(scores: Iterable[Score]) -> dict[str, float]:
 
 
 def below(scenario: Scenario, scores: Iterable[Score]) -> list[Score]:
-    """Scores that are too low for the scenario to pass."""
+    """Return the scores that are too low for the scenario to pass."""
     return [one for one in scores if one.value < scenario.least.get(one.scorer, SCORERS[one.scorer].least)]
 
 
@@ -172,7 +172,7 @@ def _answers(scenario: Scenario, outcome: Outcome, _: Sources) -> Parts:
 def _texts(
     wanted: Callable[[Expected], Sequence[str]], said: Callable[[Outcome], Sequence[str]], message: str
 ) -> Count:
-    """Texts that must stand somewhere in an outcome."""
+    """Return a counter of texts that must occur in an outcome."""
 
     def count(scenario: Scenario, outcome: Outcome, _: Sources) -> Parts:
         there = "\n".join(said(outcome)).casefold()
@@ -182,7 +182,7 @@ def _texts(
 
 
 def _most(what: str, used: Callable[[Outcome], float | None], limit: Callable[[Limits], float | None]) -> Count:
-    """A limit: beyond it the score is the share of what was used that it allows."""
+    """Return a counter for a limit: beyond it the score is limit / usage."""
 
     def count(scenario: Scenario, outcome: Outcome, _: Sources) -> Parts:
         most, took = limit(scenario.limits), used(outcome)
@@ -226,4 +226,4 @@ SCORERS: Mapping[str, Scorer] = {
     ),
     "answers": Scorer("error_handling", _answers),
 }
-"""Every scorer, by name; `least` in a scenario names them."""
+"""Every scorer, by the name that `least` in a scenario uses."""

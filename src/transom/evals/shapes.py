@@ -1,4 +1,4 @@
-"""What a scenario says, and what a product hands back for one: the files that people and runners write."""
+"""Models of scenario files, and of the outcome that a product's runner returns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Shape(BaseModel):
-    """Base of what is read from or written to a file: unknown keys are errors."""
+    """Base of models that are read from or written to files: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, coerce_numbers_to_str=True)
 
 
 def listed(value: object) -> object:
-    """One value as a list of one."""
+    """Return a single value as a list of one."""
     return value if isinstance(value, list | tuple) else [value]
 
 
@@ -33,7 +33,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(listed)]
 
 
 class ExpectedTool(Shape):
-    """A tool call that is needed; of its arguments the named ones must agree."""
+    """A required tool call; only the named arguments are compared."""
 
     name: str
     arguments: dict[str, Json] = Field(default_factory=dict)
@@ -47,21 +47,21 @@ class Injected(Shape):
 
 
 class Expected(Shape):
-    """The ground truth of a scenario. What is left out is not scored.
+    """The ground truth of a scenario. Missing keys are not scored.
 
     Attributes:
-        verdict: the right answer; of a list, any of them.
-        subject: what the question is about, e.g. a feature id; `asks`: whether a question back is right.
-        criteria: criterion id -> its status, or several that are right.
+        verdict: the right answer, or a list of right answers.
+        subject: the subject of the question, e.g. a feature id; `asks`: whether a question back is right.
+        criteria: criterion id -> its right status or statuses.
         values: further fields of the outcome, e.g. `stage_fit` or counts.
-        mentions: texts that the answer must contain, whatever their case.
-        evidence: `source` or `source#locator` of each piece that must be cited.
-        no_other_evidence: whether any other piece counts against the precision.
+        mentions: texts that the answer must contain, ignoring case.
+        evidence: `source` or `source#locator` of each required citation.
+        no_other_evidence: whether other citations lower the precision.
         injected: planted text in the data.
-        tools: calls that are needed; with `in_order` in this order.
+        tools: required calls; with `in_order` in this order.
         forbidden_tools: tools that must not be called.
         sub_conversations: the least number of sub-conversations.
-        stores, recalls, reports: texts that must stand in what the outcome `stored`, `recalled`, `reported`.
+        stores, recalls, reports: texts that the outcome's `stored`, `recalled`, `reported` must contain.
     """
 
     verdict: Texts = ()
@@ -83,7 +83,7 @@ class Expected(Shape):
 
 
 class Limits(Shape):
-    """What a scenario may take at most; `main_tokens` is the size of the main thread."""
+    """The limits of a scenario; `main_tokens` is the size of the main thread."""
 
     tokens: int | None = None
     main_tokens: int | None = None
@@ -96,13 +96,13 @@ _FILE_FAULTS = ("missing_file", "broken_json", "empty_file", "long_file")
 
 
 class Fault(Shape):
-    """Something that breaks while the scenario runs: files of the data (a pattern), the provider, or the memory.
+    """A fault during the scenario: in files of the data (a pattern), the provider, or the memory.
 
     Attributes:
-        long_file: its text is repeated until it has 8 MB.
-        calls: which calls of the provider fail, from 1; all where none is named.
-        roles: of which roles, as a pattern.
-        sees: a text that a call must be shown to fail.
+        long_file: pattern of files whose text is repeated up to 8 MB.
+        calls: numbers of the failing provider calls, from 1; () for all.
+        roles: pattern of the roles whose calls fail.
+        sees: text that a failing call's request contains.
     """
 
     missing_file: str | None = None
@@ -118,25 +118,25 @@ class Fault(Shape):
     @model_validator(mode="after")
     def _one_kind(self) -> Fault:
         if sum(kind is not None for kind in (self.file, self.provider, self.memory)) != 1:
-            raise ValueError(f"name one of {', '.join(_FILE_FAULTS)}, provider, memory")
+            raise ValueError(f"give exactly one of {', '.join(_FILE_FAULTS)}, provider, memory")
         return self
 
     @property
     def file(self) -> tuple[str, str] | None:
-        """What becomes of files, and the pattern of their names."""
-        told = [(name, pattern) for name in _FILE_FAULTS if (pattern := getattr(self, name))]
-        return told[0] if told else None
+        """The kind of file fault and the pattern of its files, or None."""
+        kinds = [(name, pattern) for name in _FILE_FAULTS if (pattern := getattr(self, name))]
+        return kinds[0] if kinds else None
 
 
 class Defaults(Shape):
-    """What a suite may say for all its scenarios, and a scenario for itself.
+    """Keys that a suite may set for all its scenarios, and a scenario for itself.
 
     Attributes:
-        data: the folder of the data, from the file that says so.
-        epochs: how often each scenario runs.
-        timeout: seconds for one epoch.
+        data: the data folder, relative to the file with this key.
+        epochs: number of epochs of each scenario.
+        timeout: timeout of one epoch in seconds.
         pass_share: the share of epochs that must pass for the scenario to pass.
-        least: scorer name -> the least score that passes; 1 where none is named.
+        least: scorer name -> the least score that passes, by default 1.
     """
 
     data: str | None = None
@@ -147,7 +147,7 @@ class Defaults(Shape):
 
 
 class Abstention(Shape):
-    """That a model was foreseen not to decide: what it answers instead of the right verdict, and why."""
+    """A foreseen abstention: the model's answer instead of the right verdict, and the reason."""
 
     verdict: str
     why: str
@@ -158,12 +158,12 @@ class Scenario(Defaults):
 
     Attributes:
         id: the name of its folder.
-        folder, data_folder: where it and its data lie; set by `load_suite`.
-        input: what the product's runner is given.
+        folder, data_folder: folders of the scenario and its data; set by `load_suite`.
+        input: the input of the product's runner.
         rubric: criteria in words, for a model as judge.
-        faults: what breaks while it runs.
-        files: a folder beside `scenario.yaml` whose files are put over a copy of the data.
-        abstains: model -> where it was foreseen to abstain; the verdict alone then fails nothing.
+        faults: faults during the scenario.
+        files: a folder beside `scenario.yaml` whose files overlay a copy of the data.
+        abstains: model -> its foreseen abstention, whose verdict does not fail the scenario.
     """
 
     id: str = ""
@@ -181,14 +181,14 @@ class Scenario(Defaults):
 
     @property
     def digest(self) -> str:
-        """Changes with whatever changes what is asked or what is right; not with epochs, time-outs or thresholds."""
+        """Digest of input and ground truth, not of epochs, timeouts or thresholds."""
         return digest(
             self.model_dump(mode="json", include={"input", "expected", "rubric", "faults", "files", "limits"})
         )[:16]
 
 
 class Evidence(Shape):
-    """A cited piece: `source` is a file below the data's folder, or a name in `Outcome.sources`."""
+    """A citation: `source` is a file of the data, or a name in `Outcome.sources`."""
 
     source: str
     locator: str = ""
@@ -198,13 +198,13 @@ class Evidence(Shape):
 
 
 class ToolUse(ExpectedTool):
-    """A tool call that was made, and whether it was carried out."""
+    """A tool call that was made, and whether it succeeded."""
 
     ok: bool = True
 
 
 class Used(Shape):
-    """What was used. `cost_usd` is None where no price is known."""
+    """Usage. `cost_usd` is None if no price is known."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -218,7 +218,7 @@ class Used(Shape):
 
     @staticmethod
     def of(replies: Sequence[Any]) -> Used:
-        """What some journaled replies took together."""
+        """Return the total usage of journaled replies."""
         usages = [reply["reply"]["usage"] for reply in replies]
         costs = [usage["cost"] for usage in usages if usage.get("cost") is not None]
         names = ("input_tokens", "output_tokens", "cached_tokens")
@@ -237,20 +237,20 @@ class Used(Shape):
 
 
 class Outcome(Shape):
-    """What a runner hands back for one epoch of a scenario.
+    """The result of a runner for one epoch of a scenario.
 
     Attributes:
         verdict: the product's answer, e.g. `READY` or `PASS`.
-        text: the answer's prose; its numbers are looked up in the sources.
+        text: the answer's prose; its numbers are checked against the sources.
         subject, criteria, values: as in `Expected`.
-        questions: what it asked back.
-        evidence, tools: what it cites and what it called, in order.
-        reported: what it reports as missing, failed, unsupported or planted.
-        stored, recalled: texts that went into memory and came from it.
-        main_tokens: the size of the main thread, where there is one.
-        sources: texts that are no files of the data, by name.
+        questions: questions that it asked back.
+        evidence, tools: its citations and tool calls, in order.
+        reported: its reports of missing, failed, unsupported or planted things.
+        stored, recalled: texts stored in memory and recalled from it.
+        main_tokens: the size of the main thread; None without one.
+        sources: cited texts that are not files of the data, by name.
         error: why there is no answer.
-        egress: `local` where it quotes text that must stay on this machine; a remote judge then never sees it.
+        egress: `local` if it quotes text that must stay on this machine; a remote judge never sees it.
         document: the product's own document.
     """
 

@@ -1,4 +1,4 @@
-"""Whether what an outcome says stands in its sources."""
+"""Checks of an outcome's citations and numbers against its sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transom.once import once
 
 
 class Sources:
-    """The texts that an outcome may cite: files below the data's folder, and those that it brings along."""
+    """The texts that an outcome may cite: files of the data, and its own `sources`."""
 
     def __init__(self, data: Path | None, outcome: Outcome) -> None:
         self._data = data.resolve() if data else None
@@ -22,7 +22,7 @@ class Sources:
         self._texts: dict[str, str | None] = {}
 
     def text(self, name: str) -> str | None:
-        """The text of a source; None where there is no such file below the data's folder."""
+        """Return the text of a source; None if it is not a file of the data."""
         if name not in self._texts:
             self._texts[name] = self._outcome.sources.get(name, self._read(name))
         return self._texts[name]
@@ -37,7 +37,7 @@ class Sources:
             return None
 
     def holds(self, piece: Evidence) -> bool:
-        """Whether the value and the quotation of a cited piece stand at its locator. A derived value has a formula."""
+        """Whether a citation's locator has its value and its quotation. A calculated value has a formula."""
         text = self.text(piece.source)
         if text is None:
             return piece.formula is not None
@@ -48,7 +48,7 @@ class Sources:
 
     @once
     def everything(self) -> Source:
-        """All that was cited, as one source to look numbers up in."""
+        """All cited texts as one source, for looking numbers up."""
         cited = {piece.source: None for piece in self._outcome.evidence}
         texts = [self.text(name) or "" for name in (*cited, *self._outcome.sources)]
         pieces = [f"{piece.value}\n{piece.quote}" for piece in self._outcome.evidence]
@@ -56,7 +56,7 @@ class Sources:
 
 
 def _located(text: str, locator: str, name: str) -> str:
-    """What stands at a line (`12`, `line:12`, `lines:12-14`) or below a JSON pointer; without a locator the whole."""
+    """Return the text at a line (`12`, `line:12`, `lines:12-14`) or JSON pointer; without a locator the whole."""
     if not locator:
         return text
     try:
@@ -66,7 +66,7 @@ def _located(text: str, locator: str, name: str) -> str:
 
 
 def _has(text: str, said: str) -> bool:
-    """Whether a text says that: to the letter but for white space, or the same numbers in another notation."""
+    """Whether a text contains another: exactly but for white space, or the same numbers in another notation."""
     words = " ".join(said.split())
     if not words or stands_in(words, text):
         return True

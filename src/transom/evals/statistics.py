@@ -1,4 +1,4 @@
-"""Whether paired differences of a few scenarios are more than chance: Student's t, without a library for it."""
+"""Significance of paired differences of a few scenarios: Student's t, without a library."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LEVEL, POWER = 0.95, 0.80
 
 @dataclass(frozen=True)
 class Change:
-    """The mean of paired differences (new minus old), and how sure it is.
+    """The mean of paired differences (new minus old), and its certainty.
 
     Attributes:
-        mean: of the differences.
-        low, high: its one-sided lower and upper 95 % bounds; a drop is beyond chance where `high` < 0.
-        p: how likely a mean this low is without a change.
-        detectable: the drop that would be found with a probability of 80 %.
+        mean: mean of the differences.
+        low, high: one-sided lower and upper 95 % bounds; `high` < 0 is a drop beyond chance.
+        p: probability of a mean this low without a change.
+        detectable: the drop that is detected with a probability of 80 %.
     """
 
     mean: float
@@ -29,12 +29,11 @@ class Change:
 
 
 def paired_change(differences: Sequence[float], resolution: float) -> Change:
-    """The paired t of at least two differences.
+    """Compute the paired t statistics of at least two differences.
 
     Args:
-        differences: one a scenario, its epochs averaged.
-        resolution: the smallest step that one difference can take; where all differences are equal, the detectable
-            drop is that of one scenario having changed by it.
+        differences: one per scenario, averaged over its epochs.
+        resolution: the smallest step of one difference; it bounds the detectable drop if all differences are equal.
     """
     count = len(differences)
     mean = math.fsum(differences) / count
@@ -47,7 +46,7 @@ def paired_change(differences: Sequence[float], resolution: float) -> Change:
 
 
 def holm(p_values: Mapping[str, float], level: float) -> list[str]:
-    """The names whose p-values are small enough that any false alarm among all of them is rarer than `level`."""
+    """Return the significant names by Holm's method: a false alarm among all has a probability below `level`."""
     found: list[str] = []
     for name, p in sorted(p_values.items(), key=lambda one: one[1]):
         if p * (len(p_values) - len(found)) >= level:
@@ -57,7 +56,7 @@ def holm(p_values: Mapping[str, float], level: float) -> list[str]:
 
 
 def t_cdf(t: float, freedom: int) -> float:
-    """Student's distribution function for a whole number of degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
+    """Return Student's distribution function for whole degrees of freedom (Abramowitz and Stegun, 26.7.3-4)."""
     angle = math.atan2(t, math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
     odd = freedom % 2
@@ -71,7 +70,7 @@ def t_cdf(t: float, freedom: int) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(level: float, freedom: int) -> float:
-    """The value below which Student's t lies with that probability, 0.5 to 0.9999."""
+    """Return the quantile of Student's t for a probability from 0.5 to 0.9999."""
     low, high = 0.0, 10_000.0
     for _ in range(80):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""A suite: a folder with `suite.yaml` and one folder a scenario."""
+"""A suite: a folder with `suite.yaml` and one folder per scenario."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCENARIO_FILE = "scenario.yaml"
 
 
 class SuiteFile(Defaults):
-    """`suite.yaml`: which product runs the scenarios, and what holds for all of them."""
+    """`suite.yaml`: the product that runs the scenarios, and their defaults."""
 
     product: str
     title: str = ""
@@ -26,7 +26,7 @@ class SuiteFile(Defaults):
 
 @dataclass(frozen=True)
 class Suite:
-    """Scenarios that are run and compared together, by their ids; `product` says whose runner they need."""
+    """Scenarios that are run and compared together, by their ids; `product` names their runner."""
 
     name: str
     folder: Path
@@ -34,17 +34,17 @@ class Suite:
     scenarios: tuple[Scenario, ...]
 
     def only(self, wanted: Sequence[str]) -> Suite:
-        """The scenarios with one of these ids or tags; all where none is named.
+        """Return the scenarios with one of these ids or tags; all if none is given.
 
         Raises:
-            InputError: a name that no scenario has.
+            InputError: no scenario has the name.
         """
         if not wanted:
             return self
         known = {name for one in self.scenarios for name in (one.id, *one.tags)}
         for name in wanted:
             if name not in known:
-                hint = f"there are {', '.join(sorted(known))}"
+                hint = f"known: {', '.join(sorted(known))}"
                 raise InputError(f"no scenario has the id or tag {name!r}", where=str(self.folder), hint=hint)
         return replace(self, scenarios=tuple(one for one in self.scenarios if {one.id, *one.tags} & {*wanted}))
 
@@ -53,11 +53,11 @@ def load_suite(folder: Path) -> Suite:
     """Read a suite's folder.
 
     Raises:
-        InputError: no `suite.yaml`, no scenario, or a file that is wrong, with file:line.
+        InputError: `suite.yaml` or scenarios are missing, or a file is wrong, with file:line.
     """
     path = folder / SUITE_FILE
     if not path.is_file():
-        raise InputError(f"there is no {SUITE_FILE}", where=str(folder), hint="name the folder of a suite")
+        raise InputError(f"{SUITE_FILE} is missing", where=str(folder), hint="name the folder of a suite")
     file = validate_yaml(SuiteFile, load_yaml(path))
     kept = file.model_dump(include=set(Defaults.model_fields), exclude_unset=True)
     paths = sorted(folder.glob(f"*/{SCENARIO_FILE}"))
@@ -69,7 +69,7 @@ def load_suite(folder: Path) -> Suite:
 
 
 def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
-    """One scenario, with the suite's defaults for what it leaves out."""
+    """Read one scenario; missing keys come from the suite's defaults."""
     read = load_yaml(path)
     for key in ("id", "folder", "data_folder"):
         if isinstance(read.data, dict) and key in read.data:
@@ -80,14 +80,14 @@ def _load(path: Path, suite: Path, kept: Mapping[str, Any]) -> Scenario:
     for name in least:
         if name not in SCORERS:
             near = nearest_key(name, SCORERS)
-            hint = f"did you mean {near}?" if near else f"choose from {', '.join(SCORERS)}"
-            raise InputError(f"least: there is no scorer {name!r}", where=read.where("least", name), hint=hint)
+            hint = f"did you mean {near}?" if near else f"known: {', '.join(SCORERS)}"
+            raise InputError(f"least: unknown scorer {name!r}", where=read.where("least", name), hint=hint)
     given = {key: value for key, value in kept.items() if key not in own}
-    made = scenario.model_copy(update={**given, "least": least, "id": path.parent.name, "folder": path.parent})
-    if made.data is None:
-        return made
-    data = ((path.parent if "data" in own else suite) / made.data).resolve()
+    merged = scenario.model_copy(update={**given, "least": least, "id": path.parent.name, "folder": path.parent})
+    if merged.data is None:
+        return merged
+    data = ((path.parent if "data" in own else suite) / merged.data).resolve()
     if not data.is_dir():
         where = read.where("data") if "data" in own else str(suite / SUITE_FILE)
-        raise InputError(f"there is no data folder {made.data}", where=where, hint="mend the key data")
-    return made.model_copy(update={"data_folder": data})
+        raise InputError(f"the data folder {merged.data} does not exist", where=where, hint="correct the key data")
+    return merged.model_copy(update={"data_folder": data})

@@ -1,1 +1,1 @@
-"""Is a feature ready for its next stage: each source is read by itself, every number is traced to its place."""
+"""Investigator: judges whether a feature is ready for its next stage; every number is traced to its source."""

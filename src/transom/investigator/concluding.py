@@ -1,4 +1,4 @@
-"""The third phase: a case is judged within its gates, and the answer is put together."""
+"""The third phase: the case is judged within the hard gates, and the answer is assembled."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from transom.llm import Block, Usage
 from transom.runs import Run, Stage, model_file
 
 VERDICT = "verdict"
-"""The seat of the main thread, in the playbook."""
+"""The main thread's seat in the playbook."""
 
-_MOST_EVIDENCE = 5_500  # characters
+_MOST_EVIDENCE = 5_500  # characters of evidence in the main thread's window
 _MOST_LISTED = 12
 
 
 class RiskRow(Shape):
-    """A risk that a model names."""
+    """A risk that a model reports."""
 
     text: str
     severity: Literal["high", "medium", "low"] = "medium"
 
 
 class Opinion(Shape):
-    """A judgement, as it was given."""
+    """A model's judgement, unchecked."""
 
     verdict: Verdict
     justification: str
@@ -53,11 +53,11 @@ class Opinion(Shape):
 
 
 class Kept(Shape):
-    """What a follow-up goes on from: the answer, the summaries that the main thread saw, and its name.
+    """State for follow-up questions: the answer, the main thread's summaries, and the thread's name.
 
     Attributes:
-        named: ids of the insights that each seat named, by its stage.
-        above: the verdict that the main thread gave where the gates allow none so good; else "".
+        named: ids of the insights that each seat cited, by its stage.
+        above: the main thread's verdict if it was better than the gates allow, else "".
     """
 
     investigation: Investigation
@@ -68,7 +68,7 @@ class Kept(Shape):
 
 
 async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept:
-    """Have the case judged within its gates, and put the answer together."""
+    """Have the case judged within the hard gates, and assemble the answer."""
     decision, ledger, draft = case.decision, case.ledger, drafted(inquiry, case)
     blocks = [*case_blocks(draft, case.shown, ledger), *insights(case.insights)]
     thread = f"case-{digest([block.to_json() for block in blocks])[:12]}"
@@ -86,9 +86,9 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
     verdict = within(opinion.verdict, decision)
     above = "" if verdict == opinion.verdict else opinion.verdict
     if ORDER.index(verdict) > ORDER.index(decision.verdict) and not checked.cited:
-        verdict = decision.verdict  # nobody is persuaded by words that rest on nothing
-        told = f"{opinion.verdict}: {opinion.justification}"
-        struck.append(Unsupported(text=told, why="no evidence for a better verdict than the rules'", where="verdict"))
+        verdict = decision.verdict  # a better verdict needs evidence
+        claim = f"{opinion.verdict}: {opinion.justification}"
+        struck.append(Unsupported(text=claim, why="no evidence for a better verdict than the rules'", where="verdict"))
     usage = spent + used
     result = draft.model_copy(
         update={
@@ -112,7 +112,7 @@ async def conclude(run: Run, inquiry: Inquiry, case: Case, spent: Usage) -> Kept
 
 
 def drafted(inquiry: Inquiry, case: Case) -> Investigation:
-    """The answer as the rules have it, before anybody judged within them."""
+    """Return the answer of the rules, before a model judges."""
     decision = case.decision
     struck = [one for report in case.reports for one in report.struck]
     return Investigation(
@@ -146,14 +146,14 @@ def drafted(inquiry: Inquiry, case: Case) -> Investigation:
 
 
 def known_names(result: Investigation) -> list[str]:
-    """Texts whose numbers are names: the question's, the feature's, those of the criteria."""
+    """Return texts whose numbers are names: question, feature, names of criteria."""
     return [result.question, result.feature_name, result.feature_id, *(one.name for one in result.criteria)]
 
 
 def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> list[Block]:
-    """What the main thread is judged from; bounded, whatever the sources' size and number."""
-    told = {"feature_id", "current_stage", "target_stage", "stage_fit", "verdict", "confidence"}
-    feature: dict[str, Json] = {**result.model_dump(include=told), "name": result.feature_name}
+    """Return the blocks of the main thread, of bounded size."""
+    shown_fields = {"feature_id", "current_stage", "target_stage", "stage_fit", "verdict", "confidence"}
+    feature: dict[str, Json] = {**result.model_dump(include=shown_fields), "name": result.feature_name}
     feature["contradictions"] = [one.text for one in result.contradictions[:_MOST_LISTED]]
     needed = {one for row in result.criteria for one in row.evidence}
     cited = needed | {one for text in shown for one in CITED.findall(text)}
@@ -169,7 +169,7 @@ def case_blocks(result: Investigation, shown: Sequence[str], ledger: Ledger) -> 
 
 
 def _fitting(lines: Iterable[str], most: int) -> Iterator[str]:
-    """The first lines that take so many characters together."""
+    """Yield the first lines with at most `most` characters together."""
     for line in lines:
         most -= len(line)
         if most < 0:
@@ -178,19 +178,19 @@ def _fitting(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def criterion_row(one: CriterionResult, ledger: Ledger) -> dict[str, Json]:
-    """A criterion as the main thread sees it, with its facts ready to be cited."""
+    """Return a criterion as the main thread sees it, with its facts ready to be cited."""
     facts = [ledger[key].fact for key in one.evidence if key in ledger]
-    told = one.model_dump(include={"id", "name", "required", "status", "doubt", "owner", "source"})
-    return {**told, "why": one.why[:240], "facts": [*facts[:4]]}
+    row = one.model_dump(include={"id", "name", "required", "status", "doubt", "owner", "source"})
+    return {**row, "why": one.why[:240], "facts": [*facts[:4]]}
 
 
 def evidence_line(row: Evidence) -> str:
-    """An entry of the ledger in one line."""
+    """Format an entry of the ledger in one line."""
     return f"[{row.id}] {row.source}#{row.locator} {row.measure} {row.label[:60]} = {row.value[:80]} {row.unit}".strip()
 
 
 def cited_rows(result: Investigation, ledger: Ledger) -> list[Evidence]:
-    """The entries that an answer refers to, in order, with the operands of calculated ones."""
+    """Return the entries that an answer cites, in order, with the operands of calculated ones."""
     parts = [part.evidence for rows in (result.criteria, result.risks, result.contradictions) for part in rows]
     ids = {one for part in parts for one in part}
     texts = [

@@ -1,4 +1,4 @@
-"""From judged criteria to a verdict: hard gates first, judgement within them; confidence falls with the unknown."""
+"""Verdict from judged criteria: hard gates first, judgement within them; unknowns lower the confidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transom.investigator.result import (
 from transom.investigator.sources import Feature
 
 ORDER: tuple[Verdict, ...] = ("NOT_READY", "INSUFFICIENT_DATA", "NEEDS_JUDGEMENT", "READY")
-"""From the worst to the best."""
+"""Verdicts, worst first."""
 _CERTAINTY = {"": 1.0, "mixed": 0.5, "not_measured": 0.4, "absent": 0.0}
 _CONTRADICTED = 0.2
 _MOST_RISKS = 12
@@ -32,7 +32,7 @@ _MOST_RISKS = 12
 
 @dataclass(frozen=True)
 class Decision:
-    """A verdict and all that it rests on."""
+    """A verdict and its grounds."""
 
     verdict: Verdict
     confidence: float
@@ -48,7 +48,7 @@ class Decision:
 
     @property
     def ceiling(self) -> Verdict:
-        """The best verdict that judgement may reach: hard gates hold, whoever judges."""
+        """The best verdict that a judgement may reach: nobody can lift a hard gate."""
         return self.verdict if self.verdict in ("NOT_READY", "INSUFFICIENT_DATA") else "READY"
 
 
@@ -67,20 +67,20 @@ def decide(
     """Judge a feature for a stage.
 
     Args:
-        current: the stage that Jira tells; None where it tells none.
-        target: the stage that it is judged for.
-        unread: what was not read beside what the readings tell.
+        current: the stage in Jira; None if Jira has none.
+        target: the stage to judge for.
+        unread: unread sources beside those of the readings.
     """
     judge = Judge(readings, ledger)
-    asked = policy.criteria_for(target)
+    wanted = policy.criteria_for(target)
     contradictions = find_contradictions(policy, readings, ledger, current)
-    judged = [judge.judge(criterion) for criterion in asked]
+    judged = [judge.judge(criterion) for criterion in wanted]
     given = [*policy.waivers, *waivers]
     valid, expired = [one for one in given if one.expires >= as_of], [one for one in given if one.expires < as_of]
     criteria, used = _waived(judged, valid, expired, feature)
     verdict = verdict_of(criteria)
-    told = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
-    missed = [*told, *unread]
+    incomplete = [Unread(source=one.source, why=one.why) for one in readings if one.state in ("unreadable", "in_part")]
+    missed = [*incomplete, *unread]
     return Decision(
         verdict=verdict,
         confidence=_confidence(criteria, contradictions, missed, readings),
@@ -97,7 +97,7 @@ def decide(
 
 
 def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
-    """The verdict that follows from the required criteria."""
+    """Return the verdict that follows from the required criteria."""
     required = [one for one in criteria if one.required]
     if any(one.status == "fail" for one in required):
         return "NOT_READY"
@@ -108,7 +108,7 @@ def verdict_of(criteria: Sequence[CriterionResult]) -> Verdict:
 
 
 def within(proposed: Verdict, decision: Decision) -> Verdict:
-    """A judgement, by a model or a person, within the hard gates: any verdict below, none above what they allow."""
+    """Limit a judgement, by a model or a person, to the best verdict that the hard gates allow."""
     return min(proposed, decision.ceiling, key=ORDER.index)
 
 
@@ -130,7 +130,7 @@ def _waived(
 
 
 def _why_unused(waiver: Waiver, judged: Sequence[CriterionResult], names: Sequence[str]) -> str:
-    """What keeps a waiver from counting; empty where it applies."""
+    """Return why a waiver does not apply; "" if it applies."""
     covered = [one for one in judged if waiver.covers(one.id, names)]
     if any(one.status in ("fail", "unknown") for one in covered):
         return ""
@@ -147,7 +147,7 @@ def _confidence(
     unread: Sequence[Unread],
     readings: Sequence[Reading],
 ) -> float:
-    """The mean certainty of the required criteria, less what was not read. A lost source never raises it."""
+    """Return the required criteria's mean certainty, reduced for unread sources: a lost source never raises it."""
     required = [one for one in criteria if one.required]
     if not required:
         return 0.0
@@ -158,7 +158,7 @@ def _confidence(
 
 
 def _stage_fit(policy: Policy, criteria: Sequence[CriterionResult], current: str | None) -> StageFit:
-    """Whether the feature is rightly in the stage in which it is."""
+    """Return whether the feature meets the criteria of its current stage."""
     if current is None:
         return "unclear"
     needed = {one.id for one in policy.criteria_for(current) if one.required}
@@ -171,7 +171,7 @@ def _stage_fit(policy: Policy, criteria: Sequence[CriterionResult], current: str
 def find_contradictions(
     policy: Policy, readings: Sequence[Reading], ledger: Ledger, current: str | None
 ) -> list[Contradiction]:
-    """Places that do not agree: within a file, between documents and measurements, between Jira and its changelog."""
+    """Return contradictions: within a file, between documents and measurements, between Jira and its changelog."""
     found: list[Contradiction] = []
     for reading in readings:
         for remark in reading.remarks:
@@ -200,7 +200,7 @@ def _stages_differ(
     if current is None or not status:
         return []
     own = ledger.add(*status[0])
-    found = []
+    contradictions = []
     for reading in readings:
         for one in reading.observations:
             if one.measure == "document.stage":
@@ -212,13 +212,13 @@ def _stages_differ(
             if named is not None and named != current:
                 text = f"{reading.source} speaks of {named}, Jira of {current}"
                 evidence = [own, ledger.add(one, reading)]
-                found.append(Contradiction(text=text, evidence=evidence, criterion="jira.issue"))
-    return found
+                contradictions.append(Contradiction(text=text, evidence=evidence, criterion="jira.issue"))
+    return contradictions
 
 
 def _claims_differ(policy: Policy, readings: Sequence[Reading], ledger: Ledger) -> list[Contradiction]:
-    """Figures in documents beside those that were measured; the measurement counts."""
-    found = []
+    """Return the contradictions between figures in documents and measured ones; the measurement counts."""
+    contradictions = []
     measured = {
         one.measure: (one, reading)
         for reading in readings
@@ -236,10 +236,10 @@ def _claims_differ(policy: Policy, readings: Sequence[Reading], ledger: Ledger) 
                 measured_as = f"{of.source} {round(one.number or 0, 2):g}{one.unit}"
                 text = f"{reading.source} tells {claim.value:g}{claim.unit}, {measured_as}"
                 evidence = [ledger.add(claim, reading), ledger.add(one, of)]
-                found.append(
+                contradictions.append(
                     Contradiction(text=text, evidence=evidence, criterion=_criterion_of(policy, measure, of.name))
                 )
-    return found
+    return contradictions
 
 
 def _risks(
@@ -248,20 +248,20 @@ def _risks(
     ledger: Ledger,
     contradictions: Sequence[Contradiction],
 ) -> list[Risk]:
-    found = [
+    risks = [
         Risk(text=f"{one.name}: {one.why}", severity="high" if one.required else "medium", evidence=one.evidence)
         for one in criteria
         if one.status in ("fail", "waived") or (one.status == "unknown" and one.required)
     ]
-    found += [Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions]
+    risks += [Risk(text=one.text, severity="medium", evidence=one.evidence) for one in contradictions]
     for reading in readings:
         for remark in reading.remarks:
-            told = any(remark.text in one.text for one in found)
-            if remark.kind in ("suppressed", "doubt", "risk") and not told and len(found) < _MOST_RISKS:
+            listed = any(remark.text in one.text for one in risks)
+            if remark.kind in ("suppressed", "doubt", "risk") and not listed and len(risks) < _MOST_RISKS:
                 evidence = [ledger.add_passage(reading, remark.locator, remark.quote, f"remark.{remark.kind}")]
                 severity = "medium" if remark.kind != "risk" else remark.severity
-                found.append(Risk(text=remark.text, severity=severity, evidence=evidence))
-    return sorted(found, key=lambda one: ("high", "medium", "low").index(one.severity))
+                risks.append(Risk(text=remark.text, severity=severity, evidence=evidence))
+    return sorted(risks, key=lambda one: ("high", "medium", "low").index(one.severity))
 
 
 def _claims(readings: Sequence[Reading]) -> list[Unsupported]:

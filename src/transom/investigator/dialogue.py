@@ -1,4 +1,4 @@
-"""After the answer: a person's own judgement, and questions to what was found."""
+"""After the answer: a person's judgement, and follow-up questions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from transom.investigator.roles import FOLLOW_UP, json_rows
 from transom.investigator.sources import DataFolder
 from transom.runs import Run
 
-_PROMPT = 600  # characters of a question to a person
+_PROMPT = 600  # characters of a question to a person, at most
 _JUDGED: tuple[Verdict, ...] = ("READY", "NOT_READY")
 
 
 class FollowUp(Shape):
-    """A question to an investigation and its answer."""
+    """A follow-up question and its answer."""
 
     question: str
     answer: str
@@ -31,10 +31,10 @@ class FollowUp(Shape):
 
 
 async def judged(run: Run, result: Investigation) -> Investigation:
-    """A verdict that needs judgement, with a person's beside it once somebody answered.
+    """Ask a person about a verdict that needs judgement, and add the person's verdict.
 
     Raises:
-        Paused: nobody has judged yet; the first verdict stands.
+        Paused: no person has judged yet; the first verdict stands.
     """
     if result.verdict != "NEEDS_JUDGEMENT":
         return result
@@ -47,13 +47,13 @@ async def judged(run: Run, result: Investigation) -> Investigation:
 
 
 async def follow_up(run: Run, question: str, data: DataFolder, memory: Sequence[str] = ()) -> FollowUp:
-    """Answer a question to an investigation in its kept thread, with its ledger.
+    """Answer a question about an investigation in its kept thread, with its ledger.
 
     Args:
-        memory: what is remembered of other investigations, a sentence each.
+        memory: sentences from the memory of other investigations.
 
     Raises:
-        InputError: the run came to no answer yet.
+        InputError: the run has no answer yet.
     """
     place = run.folder / "answer" / "investigation.json"
     if not place.is_file():

@@ -1,8 +1,8 @@
-"""What an evaluation asks the investigator, and what it looks at in the answer.
+"""Evaluation of the investigator: the input of a scenario, and the outcome for the scorers.
 
 `input` of a scenario: `question`; `target` and `as_of` as the options of `transom investigate`; `policy` and `waivers`,
-files beside `scenario.yaml`; `before`, questions that were investigated earlier in the same workspace; `answer`, what a
-person says when asked back; `then`, questions to the answer.
+files beside `scenario.yaml`; `before`, questions investigated earlier in the same workspace; `answer`, a person's reply
+when asked back; `then`, follow-up questions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from transom.store import Store
 
 
 class Asked(Shape):
-    """`input` of a scenario."""
+    """The `input` of a scenario."""
 
     question: str
     target: str | None = None
@@ -38,14 +38,14 @@ class Asked(Shape):
 
 
 def prompts_digest(chain: Chain) -> str:
-    """A digest of all that decides how questions are answered: prompts, rules, the policy that ships."""
+    """Return a digest of everything that decides answers: prompts, rules, the shipped policy."""
     roles = [role_of(name) for name in SEES]
-    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
-    return digest([told, load_policy().model_dump(mode="json")])[:16]
+    digests = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
+    return digest([digests, load_policy().model_dump(mode="json")])[:16]
 
 
 def asked_in(case: Case) -> Asked:
-    """The `input` of a case's scenario."""
+    """Return the validated `input` of a case's scenario."""
     try:
         return Asked.model_validate(dict(case.scenario.input))
     except ValidationError as error:
@@ -55,13 +55,13 @@ def asked_in(case: Case) -> Asked:
 
 
 def outcome_of(
-    result: Investigation, said: Sequence[FollowUp], questions: Sequence[str], stored: Sequence[str]
+    result: Investigation, follow_ups: Sequence[FollowUp], questions: Sequence[str], stored: Sequence[str]
 ) -> Outcome:
-    """An answer as an outcome, with what was said to further questions, asked back, and remembered."""
-    struck = [*result.unsupported_claims, *(claim for one in said for claim in one.unsupported_claims)]
+    """Return an answer as an outcome, with follow-up answers, questions to a person, and memory keys."""
+    struck = [*result.unsupported_claims, *(claim for one in follow_ups for claim in one.unsupported_claims)]
     return Outcome(
         verdict=result.verdict,
-        text="\n".join([result.justification, *(one.answer for one in said)]),
+        text="\n".join([result.justification, *(one.answer for one in follow_ups)]),
         subject=result.feature_id,
         questions=tuple(questions),
         criteria={one.id: one.status for one in result.criteria},
@@ -98,7 +98,7 @@ def outcome_of(
 
 
 def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
-    """The outcome with the tools that were called, the tokens, and the size of the main thread."""
+    """Return the outcome with the tool calls, the tokens, and the size of the main thread."""
 
     def place(record: Mapping[str, Any]) -> tuple[str, str, int]:
         return record["stage"], record["conversation"], record["ordinal"]
@@ -114,5 +114,5 @@ def with_usage(made: Outcome, store: Store, runs: Iterable[str]) -> Outcome:
         for number, call in enumerate(calls):
             ok = (*place(one), number) not in failed
             tools.append(ToolUse(name=call["name"], arguments=call["arguments"], ok=ok))
-    told = {"tools": tuple(tools), "used": Used.of(replies), "main_tokens": max(main, default=None)}
-    return made.model_copy(update=told)
+    usage = {"tools": tuple(tools), "used": Used.of(replies), "main_tokens": max(main, default=None)}
+    return made.model_copy(update=usage)

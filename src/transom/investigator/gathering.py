@@ -1,4 +1,4 @@
-"""The second phase: each source of a feature is read in a conversation of its own, and only summaries come back."""
+"""The second phase: each source of a feature is read in its own conversation, and only summaries come back."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from transom.llm import Role, Usage
 from transom.runs import Run, Stage, model_file
 from transom.tools import Toolbox
 
-_MOST_SHOWN = 14  # observations of a source that its reader is shown
+_MOST_SHOWN = 14  # observations of a source in its reader's window
 _MOST_SUMMARIES = 24
 _GROUP = 12
-_SUMMARY = 900  # characters
+_SUMMARY = 900  # characters of a summary
 _NOTHING = (ReplyError, OutOfTurns, WindowOverflow, NetworkFailed, RequestRefused)
-"""What one source's reader may fail with while the others go on; what the rules read in it still counts."""
-_OF_MANY = 260  # characters of one summary where there are many
+"""Errors of one source's reader that do not stop the others; observations by the rules still count."""
+_OF_MANY = 260  # characters of a summary among many
 
 
 class SourceRef(Shape):
@@ -40,8 +40,8 @@ class SourceRef(Shape):
 
     Attributes:
         name: the analysis type, `jira`, `changelog`, or the document's file name.
-        source: its name in evidence.
-        sha256: of its bytes, so that a source that changed is read again.
+        source: the name in evidence.
+        sha256: digest of its bytes, so that a changed source is read again.
     """
 
     kind: Kind
@@ -51,12 +51,12 @@ class SourceRef(Shape):
 
     @property
     def key(self) -> str:
-        """Unique in a feature, and fit to name a stage."""
+        """Key that is unique in a feature and can be part of a stage's name."""
         return self.source.replace(" ", "  ").replace("/", " ")
 
 
 def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
-    """All sources of a feature, in a fixed order: Jira, analyses, documents."""
+    """Return all sources of a feature, in a fixed order: Jira, analyses, documents."""
     found: list[SourceRef] = []
 
     def add(kind: Kind, name: str, source: str) -> None:
@@ -79,7 +79,7 @@ def sources_of(data: DataFolder, feature: Feature) -> list[SourceRef]:
 
 
 def read_source(data: DataFolder, ref: SourceRef) -> Reading:
-    """Read one source; what is wrong with it is said in the reading."""
+    """Read one source; the reading's state and reason tell problems."""
     if ref.kind == "document":
         return read_document(data.root / ref.source, ref.source, ref.name)
     if ref.kind == "analysis":
@@ -92,11 +92,11 @@ def read_source(data: DataFolder, ref: SourceRef) -> Reading:
 
 
 class SourceReport(Shape):
-    """What came of one source: its reading, and what its reader said of it, with the evidence under ids of its own.
+    """The result for one source: its reading, the reader's summary, and the evidence with ids local to it.
 
     Attributes:
-        failed: why its reader said nothing; empty where it did.
-        named: ids of the insights that its reader named.
+        failed: why there is no summary; "" if there is one.
+        named: ids of the insights that the reader cited.
     """
 
     key: str
@@ -111,7 +111,7 @@ class SourceReport(Shape):
 
 
 class Merged(Shape):
-    """Summaries of several sources as one."""
+    """One summary of several sources."""
 
     summary: str
     struck: list[Unsupported]
@@ -120,11 +120,11 @@ class Merged(Shape):
 async def gather(
     run: Run, question: str, data: DataFolder, feature: Feature, learned: str
 ) -> tuple[list[SourceReport], Usage]:
-    """Read every source of a feature, each in a conversation of its own, which is shown what was learned.
+    """Read every source of a feature, each in its own conversation, with the insights `learned`.
 
     Raises:
-        Paused: a reader waits for a person.
-        ProviderError: nobody could be asked.
+        Paused: a reader needs a person's answer.
+        ProviderError: no provider answered.
     """
     refs = sources_of(data, feature)
     tools = reading_tools(data, feature)
@@ -134,7 +134,7 @@ async def gather(
         reading = read_source(data, ref)
         return await summarised(stage, role, ref, reading, question, feature_id, data, learned)
 
-    found = await run.map(
+    results = await run.map(
         "gather",
         read_one,
         refs,
@@ -145,10 +145,10 @@ async def gather(
         out=model_file("source.json", SourceReport),
         uses=[role],
     )
-    for one in found:
+    for one in results:
         if stopped := one.question or one.error:
             raise stopped
-    artifacts = [one.artifact for one in found if one.artifact is not None]
+    artifacts = [one.artifact for one in results if one.artifact is not None]
     used = sum((one.usage for one in artifacts), Usage())
     return [one.value for one in artifacts], used
 
@@ -163,7 +163,7 @@ async def summarised(
     data: DataFolder,
     learned: str,
 ) -> SourceReport:
-    """A source's reading, and what its reader says of it, held to the ledger."""
+    """Return a source's reading, and the reader's summary, checked against the ledger."""
     ledger = Ledger(data.read)
     rows = [_row(ledger, one, reading) for one in reading.observations[:_MOST_SHOWN]]
     blocks = [
@@ -179,7 +179,7 @@ async def summarised(
         text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
     except _NOTHING as error:
         text, read, failed = "", 0, f"its reader came to nothing: {error.what}"
-        stage.memoise = not getattr(error, "retryable", False)  # another run of the process asks again
+        stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
     checked = ledger.check(_within(uncited(text), _SUMMARY), names=[question, ref.source])
     struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
     return SourceReport(
@@ -196,12 +196,12 @@ async def summarised(
 
 
 def seat_of(report: SourceReport) -> str:
-    """The stage in which a source's reader sat."""
+    """Return the stage of a source's reader."""
     return f"gather/{report.key}"
 
 
 def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
-    """What a reader is to read, and with which tool; Jira's issues were read by the main thread's own tool."""
+    """Return a reader's task: the source, and the tool to read it. Jira's issues need no tool."""
     row: dict[str, Json] = {"source": ref.source, "kind": ref.kind, "state": reading.state, "why": reading.why}
     if ref.kind == "analysis":
         return {**row, "tool": "get_analysis", "arguments": {"feature_id": feature_id, "analysis_type": ref.name}}
@@ -212,18 +212,18 @@ def _task(ref: SourceRef, reading: Reading, feature_id: str) -> dict[str, Json]:
 
 def _row(ledger: Ledger, one: Observation, reading: Reading) -> dict[str, Json]:
     evidence = ledger[ledger.add(one, reading)]
-    told = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
-    return {**told, "id": evidence.id, "value": evidence.value, "fact": evidence.fact, "quote": one.quote[:160]}
+    row = one.model_dump(include={"measure", "label", "unit", "nature", "limit", "locator"})
+    return {**row, "id": evidence.id, "value": evidence.value, "fact": evidence.fact, "quote": one.quote[:160]}
 
 
 def unread(data: DataFolder, feature: Feature, reports: Sequence[SourceReport] = ()) -> list[Unread]:
-    """Files that lead out of the feature's folder, and sources whose readers failed."""
+    """Return files that lead out of the feature's folder, and sources whose readers failed."""
     outside = [Unread(source=one, why="leads out of the feature's folder") for one in data.left_out(feature)]
     return [*outside, *(Unread(source=one.reading.source, why=one.failed) for one in reports if one.failed)]
 
 
 def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger, dict[str, str]]:
-    """One ledger for all sources, and each summary with its ids."""
+    """Return one ledger for all sources, and each summary with that ledger's ids."""
     ledger = Ledger(data.read)
     summaries: dict[str, str] = {}
     for report in reports:
@@ -233,7 +233,7 @@ def together(reports: Sequence[SourceReport], data: DataFolder) -> tuple[Ledger,
 
 
 async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple[list[str], list[Unsupported], Usage]:
-    """The summaries that the main thread sees: all of them, or merged ones where they are many; and what was struck."""
+    """Return the summaries for the main thread, merged if there are many; the struck claims; and the usage."""
     rows: list[dict[str, Json]] = [{"source": source, "summary": text} for source, text in summaries.items() if text]
     role, used, level, struck = role_of(MERGE), Usage(), 0, list[Unsupported]()
 
@@ -246,7 +246,7 @@ async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple
     while len(rows) > _MOST_SUMMARIES:
         level += 1
         groups = [rows[at : at + _GROUP] for at in range(0, len(rows), _GROUP)]
-        found = await run.map(
+        merged = await run.map(
             f"merge/{level}",
             put_together,
             groups,
@@ -255,7 +255,7 @@ async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple
             uses=[role],
         )
         rows = []
-        for group, one in zip(groups, found, strict=True):
+        for group, one in zip(groups, merged, strict=True):
             if one.artifact is None:
                 raise one.error or one.question or ReplyError("a merge came to nothing")
             used += one.artifact.usage
@@ -267,5 +267,5 @@ async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple
 
 
 def _within(text: str, most: int) -> str:
-    """At most so many characters of a text, none of its numbers cut through."""
+    """Return at most `most` characters of a text, without cutting through a number."""
     return text if len(text) <= most else text[: cut(text, most, CITED.findall(text))]

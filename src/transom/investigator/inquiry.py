@@ -1,4 +1,4 @@
-"""What is asked, and what an answer rests on."""
+"""The inputs of an investigation, and the case that its answer rests on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from transom.memory import Memory
 
 @dataclass(frozen=True)
 class Inquiry:
-    """What is asked, of which data, by which policy.
+    """The question, the data and the policy of an investigation.
 
     Attributes:
-        target: the stage that `--target` names.
-        as_of: the day by which waivers expire.
-        memory: of past assessments; None where it is off.
-        playbook: what was learned; readers and main thread are shown what fits, and what came of it is counted.
+        target: the stage given by `--target`.
+        as_of: the day that waivers' expiry is compared with.
+        memory: memory of past assessments; None if it is off.
+        playbook: readers and main thread see the insights that fit; outcomes count for those they cite.
     """
 
     question: str
@@ -39,7 +39,7 @@ class Inquiry:
 
 @dataclass(frozen=True)
 class Case:
-    """All that the last phase rests on; `insights` is what the playbook has for it."""
+    """The inputs of the last phase; `insights` is the playbook's text for it."""
 
     feature: Feature
     current: str | None

@@ -1,4 +1,4 @@
-"""Each criterion of a stage, judged by what was measured; an estimate, a plan and a placeholder are no measurement."""
+"""Judges each criterion of a stage by measured values; estimates, plans and placeholders are not measurements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GENERIC = word_set(
 
 @dataclass(frozen=True)
 class Seen:
-    """An observation with the reading that it stands in."""
+    """An observation with its reading."""
 
     observation: Observation
     reading: Reading
@@ -45,7 +45,7 @@ class Seen:
 
 @dataclass
 class Part:
-    """What one rule of a criterion comes to: `pass | fail | mixed | not_measured | absent`."""
+    """The result of one rule of a criterion: `pass | fail | mixed | not_measured | absent`."""
 
     outcome: str
     why: str
@@ -54,14 +54,14 @@ class Part:
 
 
 class Judge:
-    """Judges criteria by readings, and takes what they rest on into the ledger."""
+    """Judges criteria by readings, and adds their evidence to the ledger."""
 
     def __init__(self, readings: Sequence[Reading], ledger: Ledger) -> None:
         self._readings = readings
         self._ledger = ledger
 
     def judge(self, criterion: Criterion) -> CriterionResult:
-        """One criterion."""
+        """Judge one criterion."""
         parts = [self._document(criterion.document)] if criterion.document else self._parts(criterion)
         worst = min(parts, key=lambda part: _GRAVITY.index(part.outcome))
         status, doubt = _STANDS[worst.outcome]
@@ -104,7 +104,7 @@ class Judge:
         if criterion.decision:
             parts += _of_decision(seen, usable, others=bool(parts))
         parts += [
-            Part("mixed", f"the report says of itself: {_told(one, '')}", [one])
+            Part("mixed", f"the report says of itself: {_quoted_state(one, '')}", [one])
             for one in seen
             if one.observation.measure == "source.outcome" and one.observation.nature == "measured"
         ]
@@ -131,7 +131,7 @@ class Judge:
 
 
 def names_document(rule: DocumentRule, reading: Reading) -> bool:
-    """Whether a document is one of those that a rule names, by its file's name or its title."""
+    """Whether a document's file name or title matches one of a rule's names."""
     stem = {word for word in key_words(PurePosixPath(reading.source).stem) if not word.isdigit()}
     title = set(key_words(reading.title.partition(":")[0]))
     for name in rule.names:
@@ -146,9 +146,9 @@ def _measured(rule: Rule, seen: Sequence[Seen]) -> list[Seen]:
 
 
 def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
-    """What a rule comes to; None where it is optional and nothing is said of it."""
-    found = _measured(rule, seen)
-    if not found:
+    """Return the result of a rule; None if it is optional and the sources do not mention it."""
+    measured = _measured(rule, seen)
+    if not measured:
         if (
             rule.otherwise is not None
             and (part := _of_rule(rule.otherwise, seen)) is not None
@@ -163,8 +163,8 @@ def _of_rule(rule: Rule, seen: Sequence[Seen]) -> Part | None:
             return Part("not_measured", f"the figures are {_NATURES[nature]}, no measurement", planned[:2])
         return None if rule.optional else Part("absent", f"no {words_of(rule.measure)} is told")
     if rule.equal is not None:
-        return _of_status(rule, found)
-    return _of_number(rule, found)
+        return _of_status(rule, measured)
+    return _of_number(rule, measured)
 
 
 _NATURES = {"planned": "planned", "estimate": "estimated"}
@@ -196,23 +196,23 @@ def _of_status(rule: Rule, found: Sequence[Seen]) -> Part:
     for one in found:
         if one.observation.value != rule.equal:
             outcome = "fail" if one.observation.value == "fail" else "mixed"
-            return Part(outcome, _told(one, words_of(rule.measure)), [one])
-    return Part("pass", _told(found[0], words_of(rule.measure)), [found[0]])
+            return Part(outcome, _quoted_state(one, words_of(rule.measure)), [one])
+    return Part("pass", _quoted_state(found[0], words_of(rule.measure)), [found[0]])
 
 
-def _told(one: Seen, called: str) -> str:
-    """What a source says of a state, in its own words where they are short."""
+def _quoted_state(one: Seen, called: str) -> str:
+    """Quote a source on a state, at most 60 characters."""
     said = one.observation.said or str(one.observation.value)
     return f'{one.observation.label or called}: "{said[:_MOST_SAID]}"'
 
 
 def _known(measure: str, seen: Sequence[Seen]) -> Part:
-    found = [one for one in seen if one.observation.measure == measure and one.observation.value]
-    return Part("pass", "", found[:1]) if found else Part("absent", f"no {words_of(measure)} is told")
+    observations = [one for one in seen if one.observation.measure == measure and one.observation.value]
+    return Part("pass", "", observations[:1]) if observations else Part("absent", f"no {words_of(measure)} is told")
 
 
 def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
-    """Every measured figure that has a target, held to it."""
+    """Check every measured figure that has a target against it."""
     figures = [one for one in seen if one.observation.measure.startswith("performance.")]
     measured = [one for one in figures if one.observation.nature == "measured" and one.number is not None]
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
@@ -235,7 +235,7 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
         return Part("not_measured", few, hoped[:3])
     doubted = [one for one in flags if one.observation.value != "pass"]
     if doubted:
-        return Part("mixed", _told(doubted[0], "the report"), doubted[:3])
+        return Part("mixed", _quoted_state(doubted[0], "the report"), doubted[:3])
     high = [one for one in unclear if 100 * (one.number or 0) > limits.get("error_rate", 0)]
     if high:
         first = high[0].observation
@@ -268,7 +268,7 @@ def _slack(one: Observation, bound: float) -> float:
 
 
 def _of_decision(seen: Sequence[Seen], usable: Sequence[Reading], *, others: bool) -> list[Part]:
-    """What those decided who reviewed: all of them, and the whole."""
+    """Return the parts for reviewers' decisions, each person's and the review's as a whole."""
     whole = [one for one in seen if one.observation.measure == "review.decision"]
     people = [one for one in seen if one.observation.measure == "review.person"]
     checks = [one for one in seen if one.observation.measure == "review.checks"]
@@ -308,4 +308,4 @@ def _decided(one: Seen) -> Part:
     if value == "fail":
         return Part("fail", f"{label} did not approve", [one])
     said = {"pending": f"{label} has not decided yet", "progress": f"{label} is still at it"}
-    return Part("mixed", said.get(value) or _told(one, label), [one])
+    return Part("mixed", said.get(value) or _quoted_state(one, label), [one])

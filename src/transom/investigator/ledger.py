@@ -1,4 +1,4 @@
-"""The evidence ledger: everything that an answer may rest on, each with its file and the place in it."""
+"""The evidence ledger: everything that an answer may cite, each entry with its file and place."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from transom.gates.claims import CheckedText, Support, check_claims
 from transom.tools.calculator import names_in
 
 CALCULATED = "calculator"
-_MOST_OPEN = 4  # sources that are held in memory
+_MOST_OPEN = 4  # sources kept in memory
 _NORMALISED = ("pass", "fail", "conditional", "pending", "progress", "skipped")
 
 
 class Evidence(Shape):
-    """A thing that can be cited.
+    """An entry that can be cited.
 
     Attributes:
         id: `E1`, `E2`, ...
-        source: the file, or `calculator`.
-        locator: where in it (see `Observation.locator`); of a calculated value the ids of its operands.
-        value: as text.
-        quote: what stands there.
-        sha256: of the file.
-        formula: of a derived value.
-        measure, unit, label: what it is.
+        source: the file's name, or `calculator`.
+        locator: the place in it (see `Observation.locator`); for a calculated value the ids of its operands.
+        value: the value as text.
+        quote: the passage at that place.
+        sha256: digest of the file.
+        formula: the formula of a calculated value.
+        measure, unit, label: meaning of the value.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Evidence(Shape):
 
     @property
     def fact(self) -> str:
-        """It in words, with its id: `UAT pass rate 91.3 % [E41]`."""
+        """The entry in words, with its id: `UAT pass rate 91.3 % [E41]`."""
         name = self.label if self.measure.startswith("performance.") and self.label else words_of(self.measure)
         try:
             shown = f"{plain_number(round(float(self.value), 2))}{' ' + self.unit if self.unit else ''}"
@@ -54,16 +54,16 @@ class Evidence(Shape):
             text = self.label if self.label and "{" in self.value else self.value
             if self.label and text != self.label and not self.measure.startswith("performance."):
                 name = f"{name} of {self.label}"
-            said = textwrap.shorten(text.replace('"', ""), 160, placeholder="…")
-            shown = f'"{said}"'
+            excerpt = textwrap.shorten(text.replace('"', ""), 160, placeholder="…")
+            shown = f'"{excerpt}"'
         return f"{name} {shown} [{self.id}]"
 
 
 class Ledger:
-    """Evidence by id; equal observations have one.
+    """Evidence by id; equal observations share an id.
 
     Args:
-        read: the bytes of a source by its name, for looking passages up.
+        read: returns the bytes of a source by its name, to look passages up.
         rows: entries of an earlier ledger, which keep their ids.
     """
 
@@ -84,7 +84,7 @@ class Ledger:
         return evidence_id in self._rows
 
     def add(self, observation: Observation, reading: Reading) -> str:
-        """Take an observation in; returns its id."""
+        """Add an observation; returns its id."""
         value = observation.value
         if value in _NORMALISED:
             value = observation.said or observation.quote
@@ -101,12 +101,12 @@ class Ledger:
         )
 
     def take(self, row: Evidence) -> str:
-        """Take in an entry of another ledger; returns its id here."""
+        """Add an entry of another ledger; returns its id in this one."""
         fields = row.model_dump(exclude={"id"})
         return self._put(**fields)
 
     def add_limit(self, observation: Observation, reading: Reading) -> str | None:
-        """Take in what the source itself asks for beside an observation."""
+        """Add the target that the source states for an observation; returns its id, or None."""
         if observation.limit is None:
             return None
         measure, unit = f"{observation.measure}.limit", observation.unit
@@ -118,22 +118,22 @@ class Ledger:
         )  # fmt: skip
 
     def add_passage(self, reading: Reading, locator: str, quote: str, measure: str) -> str:
-        """Take in a passage that is cited as it stands; without a quotation the whole of what stands there."""
+        """Add a passage as it is; without a quotation the whole text at the locator."""
         text = (quote or self._passage(reading.source, locator))[:240]
         return self._put(
             source=reading.source, locator=locator, value=text, quote=text, sha256=reading.sha256, measure=measure
         )
 
     def cited(self, reading: Reading, locator: str, value: str) -> str:
-        """Take in a passage that a model names, where the value stands in it.
+        """Add a passage that a model cites, after a check that it contains the value.
 
         Raises:
-            InputError: there is no such source or place, or something else stands there.
+            InputError: the source or place is unknown, or the value is not there.
         """
         text = self._at(reading.source, locator)
         if not stands_in(value, text):
-            what = f"{value!r:.80} does not stand at {reading.source}#{locator}"
-            raise InputError(what, where="cite", hint="name the place where it stands, and the value as it stands")
+            what = f"{value!r:.80} was not found at {reading.source}#{locator}"
+            raise InputError(what, where="cite", hint="give the exact place, and the value exactly as written there")
         return self._put(
             source=reading.source,
             locator=locator,
@@ -144,7 +144,7 @@ class Ledger:
         )
 
     def calculated(self, expression: str, value: Decimal, measure: str = "", unit: str = "", label: str = "") -> str:
-        """Take in a value that was calculated from others."""
+        """Add a value that was calculated from other entries."""
         operands = names_in(expression)
         units = {self._rows[one].unit for one in operands if one in self._rows}
         if "percent(" in expression or expression.replace(" ", "").startswith("100*"):
@@ -157,7 +157,7 @@ class Ledger:
         )  # fmt: skip
 
     def value_of(self, evidence_id: str) -> Decimal | None:
-        """The number of an entry, for the calculator."""
+        """Return the number of an entry, for the calculator."""
         row = self._rows.get(evidence_id)
         try:
             return Decimal(row.value.rstrip("%")) if row is not None else None
@@ -165,12 +165,12 @@ class Ledger:
             return None
 
     def check(self, text: str, *, names: Iterable[str] = ()) -> CheckedText:
-        """Strike what the cited evidence does not say (see `transom.gates.claims`)."""
+        """Strike the claims that the cited evidence does not support (see `transom.gates.claims`)."""
         known = [*names, *dict.fromkeys(row.source for row in self)]
         return check_claims(text, _Supports(self), names=known)
 
     def support(self, evidence_id: str) -> Support:
-        """An entry as a claim is held to it, with the passage at its locator."""
+        """Return an entry in the form that claims are checked against, with the passage at its locator."""
         row = self._rows[evidence_id]
         about = " ".join((row.measure.replace(".", " "), row.label, row.locator.replace("/", " "), row.formula or ""))
         if row.measure.startswith("uat.") and not row.measure.startswith("uat.issues"):
@@ -184,7 +184,7 @@ class Ledger:
         return Support(value, unit, about.replace("vulnerabilities", "vulnerability"), text, row.label)
 
     def rows(self, ids: Sequence[str]) -> list[Evidence]:
-        """The entries of these ids."""
+        """Return the entries of these ids; unknown ids are skipped."""
         return [self._rows[one] for one in ids if one in self._rows]
 
     def _put(self, *, source: str, locator: str, value: str, measure: str, **more: str | None) -> str:
@@ -213,7 +213,7 @@ class Ledger:
 
 
 class _Supports(dict[str, Support]):
-    """Supports, made when they are first asked for."""
+    """Supports by evidence id, created on first use."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What an investigation takes from the playbook and gives back."""
+"""Insights for an investigation, and feedback from it to the playbook."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from transom.learning import ErrorPatterns, InsightCategory, OptimizationOutcome
 from transom.runs import Run
 
 DOMAIN = "investigator"
-"""The playbook's domain that the insights of investigations lie in."""
+"""The playbook's domain for insights of investigations."""
 
-_TOKENS = 1_000  # of each window: a reader's source and the case need the room
+_TOKENS = 1_000  # of insights in a window: a reader's source and the case need the rest
 _OF_MAIN = ("justification", "risks", "verdict")
 _PATTERNS = Path(__file__).with_name("claim_errors.yaml")
 
 
 async def recalled(run: Run, inquiry: Inquiry, target: str) -> str:
-    """What the playbook has for a question; "" where there is none."""
+    """Return the playbook's insights for a question as text; "" without a playbook."""
     query = f"{inquiry.question} {target}"
     return (await inquiry.playbook.recall(run, "insights", query, _TOKENS)).value if inquiry.playbook else ""
 
 
 def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: Kept) -> None:
-    """Count each seat's answer for or against the insights that it named, and add what the gates found in it.
+    """Count each seat's answer for the insights that it cited, and add its findings as insights.
 
-    A sentence that was struck, or a verdict above a failed gate, speaks against them. A run that is resumed counts
-    nothing twice.
+    A struck sentence, or a verdict above a failed gate, counts against the cited insights. A resumed run counts nothing
+    twice.
     """
     reflector = Reflector(playbook, ErrorPatterns(_PATTERNS))
     of_main = [one.why for one in kept.investigation.unsupported_claims if one.where in _OF_MAIN]
     of_main += [f"a failed gate allows no {kept.above}"] if kept.above else []
     seats = [(seat_of(one), [row.why for row in one.struck]) for one in reports if not one.failed]
     for seat, why in (*seats, (VERDICT, of_main)):
-        # One message of each kind: what a sentence was about differs from feature to feature.
+        # One message of each kind, since the sentences differ between features.
         messages = {reflector.patterns.classify(one).kind: one for one in reversed(why)}
         source = Source(run.id, seat, by=DOMAIN)
         outcome = OptimizationOutcome(None, not why, solver_errors=[*messages.values()], source=source)
@@ -46,9 +46,9 @@ def learn(run: Run, playbook: Playbook, reports: Sequence[SourceReport], kept: K
 
 
 def take_judgement(run: Run, playbook: Playbook, result: Investigation) -> None:
-    """Keep why a person judged as she did, for cases that are as unclear."""
-    if (said := result.judgement) and said.reason:
+    """Add a person's reason for a judgement to the playbook, for cases that are unclear in the same way."""
+    if (given := result.judgement) and given.reason:
         unclear = ", ".join(one.name for one in result.criteria if one.required and one.status == "unknown")
-        text = f"Where {unclear} was not clear, {result.target_stage} was judged {said.verdict}: {said.reason}"
-        source = Source(run.id, "judgement", by=said.by)
+        text = f"Where {unclear} was not clear, {result.target_stage} was judged {given.verdict}: {given.reason}"
+        source = Source(run.id, "judgement", by=given.by)
         playbook.add_insight(InsightCategory.DOMAIN, text, tags=["judgement"], source=source)

@@ -1,4 +1,4 @@
-"""The kept conversation of a case: it judges, is asked later on, and may have sources read again by a reader."""
+"""The main conversation of a case: it judges, answers follow-ups, and can have sources read again."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class MainThread:
     """A conversation in a run, found again by its name.
 
     Args:
-        name: of the case; another state of the data is another case.
-        feature_id: of the one feature that its reader may look at.
-        ledger: takes what is cited and calculated under way.
+        name: the case's name; changed data make another case.
+        feature_id: the one feature that its reader may read.
+        ledger: receives passages cited and values calculated in the conversation.
     """
 
     def __init__(self, run: Run, name: str, data: DataFolder, feature_id: str, ledger: Ledger) -> None:
@@ -52,10 +52,10 @@ class MainThread:
         *,
         id: str,  # noqa: A002  as send
     ) -> tuple[T, Usage]:
-        """Say something and read the answer; ask once more where it cannot be read.
+        """Send a message and read the answer; ask once more if it cannot be read.
 
         Raises:
-            ReplyError: the second answer cannot be read either.
+            ReplyError: two answers could not be read.
             ProviderError and others: see `Agent.send`.
         """
         async with Agent(role_of(role), at=self._run.named(self._name), tools=self._tools) as agent:
@@ -70,12 +70,12 @@ class MainThread:
 
 
 def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinition:
-    """`cite`: puts a passage of a source into the ledger, where the value that is told stands in it."""
+    """Return the tool `cite`, which adds a passage to the ledger after a check that it contains the value."""
     allowed = {one.source for one in sources_of(data, feature)}
 
     def record(source: str, locator: str, value: str) -> str:
         if source not in allowed:
-            raise InputError(f"{source!r} is no source of {feature.feature_id}", where="cite", hint="see list_docs")
+            raise InputError(f"{source!r} is not a source of {feature.feature_id}", where="cite", hint="see list_docs")
         reading = Reading(source=source, kind="document", name="cited", sha256=data.digest(source))
         return ledger.cited(reading, locator, value)
 
@@ -87,7 +87,7 @@ def cite_tool(data: DataFolder, feature: Feature, ledger: Ledger) -> ToolDefinit
             raise ToolRefused(error.what, where=error.where, hint=error.hint) from error
 
     def recall(note: object) -> None:
-        with suppress(InputError):  # the source changed since
+        with suppress(InputError):  # the source may have changed since
             record(*map(str, note if isinstance(note, list) else ()))
 
     texts = {

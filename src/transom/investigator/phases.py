@@ -1,4 +1,4 @@
-"""An investigation from end to end: which feature is meant, what each source says, and what follows from it."""
+"""An investigation from end to end: identify the feature, read its sources, judge, answer."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from transom.runs import Run, Stage, model_file
 
 
 class Identified(Shape):
-    """The features that a question may mean."""
+    """The features that a question may refer to."""
 
     feature_ids: list[str]
 
 
 async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
-    """Answer whether a feature is ready for a stage.
+    """Judge whether a feature is ready for a stage.
 
     Raises:
-        InputError: the question means no feature that is there.
-        Paused: a person has to say which feature is meant; then `transom answer`, `transom resume`.
+        InputError: the question refers to no known feature.
+        Paused: a person must choose the feature with `transom answer`; then `transom resume`.
     """
     feature, spent = await identify(run, inquiry)
     policy = inquiry.policy
@@ -69,7 +69,7 @@ async def investigate(run: Run, inquiry: Inquiry) -> Investigation:
 
 
 async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
-    """The feature that the question means, and what it took to find out."""
+    """Return the feature that the question refers to, and the usage."""
     features = [feature.to_json() for feature in inquiry.data.features]
     role = role_of(IDENTIFY)
 
@@ -78,7 +78,7 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
             found = read_as(Identified, text)
             unknown = [one for one in found.feature_ids if one not in known]
             if unknown:
-                raise ReplyError(f"there is no feature {unknown[0]!r}; there are {', '.join(known)}")
+                raise ReplyError(f"unknown feature {unknown[0]!r}; known: {', '.join(known)}")
             return found
 
         known = [str(row["feature_id"]) for row in rows]
@@ -89,7 +89,7 @@ async def identify(run: Run, inquiry: Inquiry) -> tuple[Feature, Usage]:
     ids = artifact.value.feature_ids
     if not ids:
         names = "; ".join(f"{feature.summary} ({feature.feature_id})" for feature in inquiry.data.features)
-        raise InputError("the question means no feature that is there", where="QUESTION", hint=f"there are: {names}")
+        raise InputError("the question refers to no known feature", where="QUESTION", hint=f"known: {names}")
     if len(ids) > 1:
         answer = await run.ask("feature", "Which feature is meant?", options=ids)
         ids = [answer.text]

@@ -1,4 +1,4 @@
-"""The policy: the ladder of stages, the criteria of each, and the waivers that a person signed."""
+"""The policy: the ladder of stages, the criteria of each stage, and waivers signed by a person."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Rule(_Shape):
     """One condition on a measure.
 
     Attributes:
-        at_most, at_least: the bound of a number.
-        equal: the status that it must have.
-        judge_from: a number that misses its bound, but not this one, is for a person to judge.
+        at_most, at_least: bound of a number.
+        equal: the required status.
+        judge_from: a number between this bound and the other one needs a person's judgement.
         stated: whether a stricter bound in the data counts (`tightens`) or not (`ignored`).
-        optional: whether a source may say nothing of it.
-        otherwise: the rule that counts where the source does not say it.
+        optional: whether the measure may be missing.
+        otherwise: the rule to use if the measure is missing.
     """
 
     measure: str
@@ -49,26 +49,26 @@ class Rule(_Shape):
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
         if sum(one is not None for one in (self.at_most, self.at_least, self.equal)) != 1:
-            raise ValueError("say one of at_most, at_least, is")
+            raise ValueError("give exactly one of at_most, at_least, is")
         return self
 
 
 class DocumentRule(_Shape):
-    """A document that must be there, by any of its names, with so many words of substance."""
+    """A required document, by any of its names, with a least number of words of substance."""
 
     names: Annotated[list[str], Field(min_length=1)]
     least_words: int = 120
 
 
 class Criterion(_Shape):
-    """Something that a stage asks for.
+    """A requirement of a stage.
 
     Attributes:
         source: an analysis type, `jira` or `documents`.
-        from_: the first stage that asks for it.
-        known: a measure that only has to be there.
-        decision: whether those who reviewed must have approved.
-        limits: of performance, where the data states none: kind -> bound.
+        from_: the first stage that requires it.
+        known: a measure that must be present, with any value.
+        decision: whether the reviewers must have approved.
+        limits: default targets of performance, kind -> bound, where the data states none.
     """
 
     id: str
@@ -87,12 +87,12 @@ class Criterion(_Shape):
     @classmethod
     def _is_source(cls, source: str) -> str:
         if source not in (*ANALYSIS_TYPES, "jira", "documents"):
-            raise ValueError(f"no such source; there are jira, documents, {', '.join(ANALYSIS_TYPES)}")
+            raise ValueError(f"unknown source {source!r}; known: jira, documents, {', '.join(ANALYSIS_TYPES)}")
         return source
 
 
 class Stage(_Shape):
-    """A step of the ladder, and what it is called elsewhere."""
+    """A stage of the ladder, and its other names."""
 
     stage: str
     synonyms: list[str] = []
@@ -101,12 +101,12 @@ class Stage(_Shape):
 
 
 class Waiver(_Shape):
-    """A person's word that a criterion need not hold.
+    """A person's decision that a criterion need not be met.
 
     Attributes:
-        criterion: its id, `*` allowed.
-        feature: id, key or folder; every feature where empty.
-        expires: the last day on which it counts.
+        criterion: the criterion's id, `*` allowed.
+        feature: id, key or folder; "" for every feature.
+        expires: the last day of its validity.
     """
 
     criterion: str
@@ -120,13 +120,13 @@ class Waiver(_Shape):
 
 
 class WaiverFile(_Shape):
-    """What `--waivers` names."""
+    """A file given by `--waivers`."""
 
     waivers: list[Waiver]
 
 
 class Policy(_Shape):
-    """The whole policy."""
+    """A policy file."""
 
     schema_: Literal["transom.investigation_policy/1"] = Field(alias="schema")
     name: str = ""
@@ -140,7 +140,7 @@ class Policy(_Shape):
         for criterion in self.criteria:
             if criterion.from_ not in names:
                 raise ValueError(
-                    f"criterion {criterion.id}: no stage {criterion.from_!r}; there are {', '.join(names)}"
+                    f"criterion {criterion.id}: unknown stage {criterion.from_!r}; known: {', '.join(names)}"
                 )
         ids = [criterion.id for criterion in self.criteria]
         double = next((one for one in ids if ids.count(one) > 1), None)
@@ -153,14 +153,14 @@ class Policy(_Shape):
         return [step.stage for step in self.ladder]
 
     def rank(self, stage: str | None) -> int:
-        """The place of a stage on the ladder; -1 of an unknown one."""
+        """Return the position of a stage on the ladder; -1 for an unknown one."""
         return self.stages.index(stage) if stage in self.stages else -1
 
     def stage_of(self, status: str, category: str = "") -> str | None:
-        """The stage that a Jira status stands for; by its category where its name says nothing."""
-        said = " ".join(plain_words(status))
+        """Return the stage of a Jira status, by its name, else by its category."""
+        words = " ".join(plain_words(status))
         for step in self.ladder:
-            if said in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
+            if words in [" ".join(plain_words(name)) for name in (step.stage, *step.synonyms)]:
                 return step.stage
         parts = [self.stage_of(part) for part in status.split("/")] if "/" in status else []
         known = [part for part in parts if part]
@@ -169,48 +169,48 @@ class Policy(_Shape):
         return next((step.stage for step in self.ladder if category and step.category == category), None)
 
     def stage_named(self, text: str) -> str | None:
-        """The stage that a `--target` names.
+        """Return the stage that a `--target` names.
 
         Raises:
-            InputError: none.
+            InputError: the stage is unknown.
         """
         found = self.stage_of(text) or self.stage_in(text)
         if found is None:
             hint = f"name one of {', '.join(self.stages)}"
-            raise InputError(f"there is no stage {text!r}", where="--target", hint=hint)
+            raise InputError(f"unknown stage {text!r}", where="--target", hint=hint)
         return found
 
     def stage_in(self, text: str) -> str | None:
-        """The stage that a question or a line of a document speaks of; None where it names none."""
-        said = plain_words(text)
+        """Return the stage that a question or a line of a document mentions, or None."""
+        words = plain_words(text)
         hits: list[tuple[int, int, str]] = []
         for step in self.ladder:
             for name in (step.stage, *step.spoken):
                 wanted = plain_words(name)
-                for at in range(len(said) - len(wanted) + 1):
-                    if said[at : at + len(wanted)] == wanted:
-                        marked = bool(_BEFORE_STAGE & set(said[max(0, at - 3) : at])) or len(said) <= len(wanted) + 2
+                for at in range(len(words) - len(wanted) + 1):
+                    if words[at : at + len(wanted)] == wanted:
+                        marked = bool(_BEFORE_STAGE & set(words[max(0, at - 3) : at])) or len(words) <= len(wanted) + 2
                         hyphened = "-" not in name or name.lower() in text.lower()
                         hits += [(len(wanted) + 2 * marked, at, step.stage)] if hyphened else []
         return max(hits, key=lambda hit: (hit[0], hit[1]))[2] if hits else None
 
     def criteria_for(self, stage: str) -> list[Criterion]:
-        """What a feature must show to be in a stage."""
+        """Return the criteria of a stage, including those of earlier stages."""
         return [one for one in self.criteria if self.rank(one.from_) <= self.rank(stage)]
 
     def after(self, stage: str) -> str:
-        """The next stage; the last one has none after it but itself."""
+        """Return the next stage; the last one is followed by itself."""
         return self.stages[min(self.rank(stage) + 1, len(self.stages) - 1)]
 
 
 @lru_cache(maxsize=4)
 def _policy_in(path: Path, _: int) -> Policy:
-    """Kept as long as the file's time is the same."""
+    """Read a policy; cached while the file's modification time stays the same."""
     return validate_yaml(Policy, load_yaml(path))
 
 
 def load_policy(path: Path | None = None) -> Policy:
-    """The policy in a file, or the one that ships.
+    """Read the policy from a file; None: the shipped one.
 
     Raises:
         InputError: it cannot be read, with file:line; an unknown key names the nearest known one.
@@ -220,9 +220,9 @@ def load_policy(path: Path | None = None) -> Policy:
 
 
 def load_waivers(path: Path) -> list[Waiver]:
-    """The waivers in a file.
+    """Read the waivers from a file.
 
     Raises:
-        InputError: it cannot be read; one without approver, reason or expiry.
+        InputError: the file cannot be read, or a waiver lacks approver, reason or expiry.
     """
     return validate_yaml(WaiverFile, load_yaml(path)).waivers

@@ -1,6 +1,6 @@
-"""Past assessments: recalled before a verdict, kept after it. What is recalled is never evidence.
+"""Memory of past assessments: recalled before a verdict, stored after it, and never evidence.
 
-A memory that is off or broken stops nothing; the answer says so.
+An investigation goes on when memory is off or broken; the answer tells that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GENERIC = {"service", "system", "gateway", "provider", "feature", "group", "sto
 
 
 class Earlier(Shape):
-    """The assessment before this one."""
+    """The previous assessment."""
 
     verdict: str
     confidence: float
@@ -32,17 +32,17 @@ class Earlier(Shape):
 
 
 class Remembered(Shape):
-    """What memory had before the verdict, as it stood then."""
+    """The state of the memory before the verdict."""
 
     status: Status
     earlier: Earlier | None = None
 
 
 async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, sources: Sequence[str]) -> Remembered:
-    """The last assessment of a feature for a stage; journaled, so that a resumed run recalls the same.
+    """Recall a feature's last assessment for a stage; journaled, so that a resumed run recalls the same.
 
     Args:
-        sources: digests of what is to be read: where they changed, memory is asked again.
+        sources: digests of the sources; if they changed, memory is asked again.
     """
 
     async def look(_: Stage, feature_id: str, target: str, __: Sequence[str]) -> Remembered:
@@ -60,20 +60,20 @@ async def recall(run: Run, memory: Memory | None, feature_id: str, target: str, 
 
 
 def changed(earlier: Earlier | None, result: Investigation) -> str | None:
-    """What is different from the last assessment, in a sentence; None where there was none."""
+    """Describe the changes since the last assessment in a sentence; None if there was none."""
     if earlier is None:
         return None
     parts = [f"the verdict was {earlier.verdict}"] if earlier.verdict != result.verdict else []
     both = [(one, earlier.criteria.get(one.id, one.status)) for one in result.criteria]
     parts += [f"{one.id} was {was} and is {one.status}" for one, was in both if was != one.status]
-    said = "; ".join(parts) or "nothing changed"
-    return f"on {earlier.as_of}: {said}"
+    differences = "; ".join(parts) or "nothing changed"
+    return f"on {earlier.as_of}: {differences}"
 
 
 async def remember(
     memory: Memory | None, result: Investigation, readings: Sequence[Reading], as_of: str, status: Status
 ) -> Status:
-    """Keep an assessment, and what the feature is made of and depends on, each with its source."""
+    """Store an assessment, and the feature's components and dependencies, each with its source."""
     if memory is None or status == "broken":
         return status
     try:
@@ -86,7 +86,7 @@ async def remember(
 async def _keep(memory: Memory, result: Investigation, readings: Sequence[Reading], as_of: str) -> None:
     feature = f"feature/{result.feature_id}"
     about: dict[str, Json] = {"feature": result.feature_id, "timestamp": as_of}
-    told = Earlier(
+    assessment_data = Earlier(
         verdict=result.verdict,
         confidence=result.confidence,
         as_of=as_of,
@@ -97,7 +97,7 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
     text += f"; open: {', '.join(open_)}" if open_ else ""
     await memory.store(f"{result.feature_name} ({result.feature_id})", {**about, "kind": "feature"}, key=feature)
     key = assessment_key(result.feature_id, result.target_stage)
-    assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": told.model_dump(mode="json")}
+    assessment: dict[str, Json] = {**about, "kind": "assessment", "assessment": assessment_data.model_dump(mode="json")}
     await memory.store(text, assessment, key=key)
     await memory.relate(key, feature, "assesses")
     for reading in readings:
@@ -117,10 +117,10 @@ async def _keep(memory: Memory, result: Investigation, readings: Sequence[Readin
 
 
 async def dependants(memory: Memory | None, question: str) -> list[str]:
-    """Sentences on what depends on something that a question names, with the places that say so."""
+    """Return sentences on what depends on a thing that a question names, with their sources."""
     if memory is None:
         return []
-    asked = {singular(word) for word in plain_words(question)}
+    question_words = {singular(word) for word in plain_words(question)}
     try:
         found = await memory.retrieve(question, _MOST, {"kind": ["dependency", "feature"]})
         sentences = []
@@ -129,7 +129,7 @@ async def dependants(memory: Memory | None, question: str) -> list[str]:
             words = {singular(word) for word in plain_words(name.partition("(")[0])}
             telling = words - _GENERIC or words
             least = 1 if one.entry.metadata.get("kind") == "feature" else len(telling)
-            if len(telling & asked) < least:
+            if len(telling & question_words) < least:
                 continue
             depending = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="in")
             using = await memory.neighbours(one.entry.id, None, relationship=DEPENDS, direction="out")
@@ -149,7 +149,7 @@ def _names(found: Sequence[Neighbour]) -> str:
 
 
 def assessment_key(feature_id: str, target: str) -> str:
-    """Under what memory keeps the last assessment of a feature for a stage."""
+    """Return memory's key for a feature's last assessment for a stage."""
     return f"assessment/{feature_id}/{target}"
 
 

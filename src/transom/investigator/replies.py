@@ -1,4 +1,4 @@
-"""What comes back from a seat, read strictly; and the ids that a text cites."""
+"""Strict parsers of models' replies; and the ids that a text cites."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ S = TypeVar("S", bound=Shape)
 
 
 def read_plain(text: str) -> str:
-    """The text of an answer.
+    """Return the text of an answer.
 
     Raises:
         ReplyError: it is empty.
@@ -28,10 +28,10 @@ def read_plain(text: str) -> str:
 
 
 def read_as(model: type[S], text: str) -> S:
-    """The JSON object of an answer, which may stand in a fence, as a model.
+    """Parse the JSON object of an answer, which may be fenced, into a model.
 
     Raises:
-        ReplyError: it is none, or has other fields.
+        ReplyError: it is not a JSON object, or has other fields.
     """
     start, end = text.find("{"), text.rfind("}")
     try:
@@ -40,9 +40,9 @@ def read_as(model: type[S], text: str) -> S:
         first = error.errors(include_url=False)[0]
         raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except ValueError as error:
-        raise ReplyError("the answer is no JSON object") from error
+        raise ReplyError("the answer is not a JSON object") from error
 
 
 def recited(text: str, ids: Mapping[str, str]) -> str:
-    """A text with other ids for what it cites."""
+    """Replace the ids that a text cites."""
     return CITED.sub(lambda match: f"[{ids.get(match[1], match[1])}]", text)

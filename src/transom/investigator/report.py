@@ -1,4 +1,4 @@
-"""An investigation for people: text, Markdown for a pull request, one HTML file; JSON is the model itself."""
+"""Reports of an investigation: text, Markdown for a pull request, one HTML file; JSON is the model itself."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 
 def text_report(result: Investigation) -> str:
-    """For a terminal: the verdict first, then why."""
+    """Format a report for a terminal, the verdict first."""
     return "\n".join(part for line in _text_lines(result) for part in _wrapped(line)) + "\n"
 
 
 def _wrapped(line: str) -> list[str]:
-    """A line in pieces that a terminal shows whole; words that are longer stay whole."""
+    """Wrap a line to the terminal's width; longer words stay whole."""
     line = _printable(line)
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     options: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -64,7 +64,7 @@ def _text_lines(result: Investigation) -> Iterator[str]:
 
 
 def _lists(result: Investigation) -> list[tuple[str, list[str]]]:
-    """What stands below the criteria, by title; an empty list is not shown."""
+    """Return the sections below the criteria, by title; empty ones are not shown."""
     steering = [f'{_place(one.source, one.locator)}: "{one.quote}"' for one in result.injection_attempts]
     waivers = [
         f"{one.criterion} by {one.approver} until {one.expires}: {'applied' if one.applied else one.why}"
@@ -95,24 +95,24 @@ def _ordered(result: Investigation) -> list[CriterionResult]:
 
 
 def _in_words(result: Investigation) -> list[str]:
-    """The justification, where it says more than the list of criteria that the rules make of it."""
+    """Return the justification's lines; none if the rules only restate the criteria."""
     lines = result.justification.splitlines()
     return [] if lines[:1] == [judged_line(result)] else lines
 
 
 def _further_risks(result: Investigation) -> list[Risk]:
-    """The risks that say more than that a criterion does not hold."""
+    """Return the risks that do not just repeat a criterion."""
     known = {f"{one.name}: {one.why}" for one in result.criteria}
     return [one for one in result.risks if one.text not in known]
 
 
 def _place(source: str, locator: str) -> str:
-    """A place as people read it, a JSON pointer without its escapes."""
+    """Return a place for readers, a JSON pointer without its escapes."""
     return f"{source}#{locator.replace('~1', '/').replace('~0', '~')}" if locator else source
 
 
 def _called(row: Evidence) -> str:
-    """What an entry of the ledger is: `Jira status: LEND-118`."""
+    """Return the name of a ledger entry: `Jira status: LEND-118`."""
     if row.measure.startswith("performance.") and row.label:
         return row.label
     return ": ".join(part for part in (words_of(row.measure), row.label) if part)
@@ -123,7 +123,7 @@ def _cites(ids: list[str]) -> str:
 
 
 def markdown_report(result: Investigation) -> str:
-    """For a pull request."""
+    """Format a report for a pull request."""
     return "\n".join(_markdown_lines(result)) + "\n"
 
 
@@ -147,18 +147,18 @@ def _markdown_lines(result: Investigation) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A text of the data that makes no Markdown and no HTML."""
+    """Escape Markdown and HTML in a text of the data."""
     shown = escape(" ".join(text.split()), quote=False).replace("`", "'").replace("@", "@\u200b")
     return _printable(re.sub(r"([\\|\[\]*_])", r"\\\1", shown))
 
 
 def _printable(text: str) -> str:
-    """A text of the data that steers no terminal."""
+    """Replace control characters, which could steer a terminal."""
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)
 
 
 def html_report(result: Investigation) -> str:
-    """One file without any other: the verdict first, criteria, evidence in context, what was read, cost."""
+    """Format a self-contained HTML page: verdict, criteria, evidence in context, sources, cost."""
     functions = {"place": _place, "called": _called}
     parts = {"ordered": _ordered(result), "risks": _further_risks(result), "words": _in_words(result)}
     page: str = _template().render(result=result, **parts, **functions)
@@ -179,4 +179,4 @@ FORMATS: Final[Mapping[str, Callable[[Investigation], str]]] = {
     "markdown": markdown_report,
     "html": html_report,
 }
-"""What `--report FORMAT:PATH` may name."""
+"""Formats of `--report FORMAT:PATH`."""

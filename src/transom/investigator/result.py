@@ -1,4 +1,4 @@
-"""The answer of an investigation: the shape `transom.investigation/1`, its bytes and its exit code."""
+"""The answer of an investigation: the model `transom.investigation/1` and its exit code."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ EXIT_CODES: dict[Verdict, int] = {"READY": 0, "NOT_READY": 1, "NEEDS_JUDGEMENT":
 
 
 class CriterionResult(Shape):
-    """One criterion, judged.
+    """The result of one criterion.
 
     Attributes:
-        why: one clause.
-        doubt: of an unknown one: nothing was there, it was not measured, or its signals are mixed.
-        source: what it is judged by.
+        why: the reason, one clause.
+        doubt: why it is unknown: data absent, not measured, or mixed signals.
+        source: the analysis type, `jira` or `documents` that it is judged by.
     """
 
     id: str
@@ -38,7 +38,7 @@ class CriterionResult(Shape):
 
 
 class Risk(Shape):
-    """Something that may go wrong."""
+    """A risk."""
 
     text: str
     severity: Literal["high", "medium", "low"]
@@ -46,7 +46,7 @@ class Risk(Shape):
 
 
 class Unsupported(Shape):
-    """A claim that nothing supports: a struck sentence, or one of the data that only a person could make good."""
+    """A claim without support: a struck sentence, or a statement in the data that needs a person's waiver."""
 
     text: str
     why: str
@@ -54,7 +54,7 @@ class Unsupported(Shape):
 
 
 class Injection(Shape):
-    """Text that addresses whoever reads it with a program."""
+    """Text in the data that gives instructions to a model."""
 
     source: str
     locator: str
@@ -62,7 +62,7 @@ class Injection(Shape):
 
 
 class Contradiction(Shape):
-    """Two places that do not agree."""
+    """Two places that contradict each other."""
 
     text: str
     evidence: list[str] = Field(default_factory=list)
@@ -70,14 +70,14 @@ class Contradiction(Shape):
 
 
 class Unread(Shape):
-    """A source that was not read, or not to its end."""
+    """A source that was not read, or only in part."""
 
     source: str
     why: str
 
 
 class WaiverUse(Shape):
-    """A waiver and what became of it."""
+    """A waiver, and whether it applied."""
 
     criterion: str
     approver: str
@@ -88,7 +88,7 @@ class WaiverUse(Shape):
 
 
 class SubConversation(Shape):
-    """A source's own conversation."""
+    """The conversation of one source's reader."""
 
     id: str
     purpose: str
@@ -98,7 +98,7 @@ class SubConversation(Shape):
 
 
 class UsageRow(Shape):
-    """Tokens and their price."""
+    """Tokens and their cost in USD."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -106,7 +106,7 @@ class UsageRow(Shape):
 
 
 class Judgement(Shape):
-    """A person's verdict beside the first, within the hard gates."""
+    """A person's verdict beside the first one, within the hard gates."""
 
     verdict: Verdict
     by: str
@@ -115,7 +115,7 @@ class Judgement(Shape):
 
 
 class Investigation(Shape):
-    """The whole answer. See CONTRACTS of the command line; `judgement` stands beside the first verdict."""
+    """The whole answer; `judgement` is a person's, beside the first verdict."""
 
     schema_: Literal["transom.investigation/1"] = Field(default="transom.investigation/1", alias="schema")
     question: str
@@ -150,5 +150,5 @@ class Investigation(Shape):
 
 
 def judged_line(result: Investigation) -> str:
-    """The sentence with which a justification begins that the rules made."""
+    """Return the first sentence of a justification by the rules."""
     return f"{result.feature_name} is judged {result.verdict} for {result.target_stage}."

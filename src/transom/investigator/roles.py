@@ -1,4 +1,4 @@
-"""The seats at a model, and the blocks that they see."""
+"""The investigator's roles, and the blocks that they see."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_TOKENS = {READER: 1_200, MERGE: 1_200, IDENTIFY: 300, MAIN: 2_500, FOLLOW_
 
 
 def role_of(name: str, tools: Sequence[ToolSpec] = ()) -> Role:
-    """The role of that name, a key of `SEES`."""
+    """Return the role of a name, a key of `SEES`."""
     prompt = (Block("role", _prompt(name), Tier.STABLE),)
     settings = CallSettings(max_tokens=_MOST_TOKENS[name])
     return Role(name, prompt, frozenset({"role", RETRY, *SEES[name]}), tuple(tools), settings)
@@ -39,21 +39,21 @@ def _prompt(name: str) -> str:
 
 
 def ours(name: str, text: str) -> Block:
-    """A block of our own words."""
+    """Return a trusted block."""
     return Block(name, text or "-", Tier.SESSION)
 
 
 def outside(name: str, rows: Sequence[str] | str, data: Json = None) -> Block:
-    """A block that may hold text of the data."""
+    """Return an untrusted block, which may hold text of the data."""
     text = rows if isinstance(rows, str) else "\n".join(rows)
     return Block(name, text or "-", Tier.SESSION, trust="untrusted", data=data)
 
 
 def insights(text: str) -> list[Block]:
-    """What the playbook has, where it has something."""
+    """Return the playbook's block, or none if the text is empty."""
     return [outside(BLOCK, text)] if text else []
 
 
 def json_rows(name: str, rows: Sequence[dict[str, Json]]) -> Block:
-    """A block with a row of JSON for each entry; its data are the rows."""
+    """Return an untrusted block with a line of JSON per row; its data are the rows."""
     return outside(name, [compact_json(row) for row in rows], list(rows))

@@ -1,4 +1,4 @@
-"""The investigator's seats without a model: fixed rules, which abstain from reading between the lines."""
+"""The investigator's roles without a model: fixed rules, which abstain where a text needs interpretation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GRAVE = re.compile(
 
 
 def investigator_rules() -> RulesProvider:
-    """A provider for all five seats."""
+    """Return a provider for five of the roles."""
     table: dict[str, Rule] = {
         IDENTIFY: _identify, READER: _read, MERGE: _merge, MAIN: _judge, FOLLOW_UP: _answer,
     }  # fmt: skip
@@ -55,13 +55,13 @@ def _identify(request: Request) -> Reply:
 
 
 def meant(question: str, features: list[dict[str, Any]]) -> list[str]:
-    """The ids of the features that a question may mean: one, several that fit alike, or none."""
-    said = question.casefold()
+    """Return the ids of the features that a question may refer to: one, several equally good ones, or none."""
+    lowered = question.casefold()
     named = [
         str(one["feature_id"])
         for one in features
         for name in (one["feature_id"], one["jira_key"], one["folder"])
-        if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", said)
+        if name and re.search(rf"(?<![\w-]){re.escape(str(name).casefold())}(?![\w-])", lowered)
     ]
     if named:
         return list(dict.fromkeys(named))
@@ -86,7 +86,7 @@ def _name_words(feature: Mapping[str, Any]) -> set[str]:
 
 
 def _score(word: str, own: set[str], common: Counter[str]) -> float:
-    """How much a word of the question speaks for a feature; a word that many features have says little."""
+    """Score a word of the question for a feature; a word of many features counts less."""
     fitting = [(fuzz.ratio(word, other), other) for other in own]
     ratio, other = max(fitting, default=(0, ""))
     if ratio < _NEAR and not (len(word) > 4 and (other.startswith(word[:5]) or word.startswith(other[:5]))):
@@ -101,7 +101,7 @@ def _score(word: str, own: set[str], common: Counter[str]) -> float:
 
 
 def _read(request: Request) -> Reply:
-    """First the tool that the source is read with, then what was found in it, the gravest first."""
+    """Call the source's tool first, then list the observations, the gravest first."""
     source = _rows(request, "source") or [{}]
     if source[0].get("tool") and not request.window.turns:
         call = ToolCall("read", str(source[0]["tool"]), source[0]["arguments"])

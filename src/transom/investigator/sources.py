@@ -1,8 +1,8 @@
-"""The data folder: its features, and one shared way from a feature's id to its files.
+"""The data folder: its features, and the one mapping from a feature's id to its files.
 
     incoming_data/FEATURE/{jira,metrics,planning,reviews}/...
 
-Paths that a model gives are resolved inside the feature's own folder; a link that leads out of the data is refused.
+Paths from a model are resolved inside the feature's own folder; links that lead out of it are refused.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Feature:
     """A feature's row in `get_jira_data`.
 
     Attributes:
-        folder: below the data folder.
-        category: Jira's key of the status's category, where it is known.
+        folder: its folder's name in the data folder.
+        category: Jira's key of the status category, "" if unknown.
     """
 
     folder: str
@@ -68,13 +68,13 @@ class Feature:
     category: str = field(default="", compare=False)
 
     def to_json(self) -> dict[str, Json]:
-        """The six fields of the tool."""
+        """Return the six fields that the tool shows."""
         return {name: value for name, value in asdict(self).items() if name != "category"}
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a feature: where it lies, and its name in evidence."""
+    """A file of a feature: its path, and its name in evidence."""
 
     path: Path
     source: str
@@ -84,11 +84,11 @@ class DataFolder:
     """The data of all features.
 
     Args:
-        root: the folder.
-        fetched: Jira key -> issue and changelog that came from a server; they stand in the place of the files.
+        root: the data folder.
+        fetched: Jira key -> issue and changelog from a server; they replace the files.
 
     Raises:
-        InputError: no such folder, no feature in it, an index that cannot be read.
+        InputError: the folder does not exist or has no feature, or its index cannot be read.
     """
 
     def __init__(self, root: Path, fetched: Mapping[str, Mapping[str, Json]] | None = None) -> None:
@@ -96,16 +96,16 @@ class DataFolder:
         self.fetched = dict(fetched or {})
         self._listed: dict[tuple[str, str], list[SourceFile]] = {}
         if not self.root.is_dir():
-            raise InputError("is no folder", where=str(root), hint="name the folder that holds the features' folders")
+            raise InputError("is not a folder", where=str(root), hint="name the folder that has the features' folders")
         if not self.features:
             hint = "it should hold a folder for each feature, with jira/, metrics/, planning/ and reviews/"
             if any((self.root / part).is_dir() for part in _PARTS):
-                hint = f"that is one feature's folder; name the folder above it: {self.root.parent}"
+                hint = f"this is one feature's folder; name the folder above it: {self.root.parent}"
             raise InputError("holds no feature", where=str(root), hint=hint)
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
-        """All features, as `get_jira_data` tells them, by folder.
+        """All features, as `get_jira_data` lists them, by folder.
 
         Raises:
             InputError: the index cannot be read, or two features have one id.
@@ -123,40 +123,40 @@ class DataFolder:
         return features
 
     def feature(self, feature_id: str) -> Feature:
-        """The feature of that id; the one mapping from ids to folders that all tools share.
+        """Return the feature of an id; the one mapping from ids to folders that all tools share.
 
         Raises:
-            InputError: there is none; the nearest is named.
+            InputError: the feature is unknown; names the nearest one.
         """
         for feature in self.features:
             if feature_id in (feature.feature_id, feature.jira_key, feature.folder):
                 return feature
         ids = [feature.feature_id for feature in self.features]
         near = nearest_key(feature_id, ids)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(ids)}"
-        raise InputError(f"there is no feature {feature_id!r}", where="feature_id", hint=hint)
+        hint = f"did you mean {near}?" if near else f"known: {', '.join(ids)}"
+        raise InputError(f"unknown feature {feature_id!r}", where="feature_id", hint=hint)
 
     def folder(self, feature: Feature) -> Path:
-        """The feature's folder; it may be missing."""
+        """Return the feature's folder, which may be missing."""
         return self.root / feature.folder
 
     def issue_file(self, feature: Feature) -> SourceFile | None:
-        """The saved issue."""
+        """Return the saved issue, or None."""
         return self._first(feature.folder, "jira", _ISSUE_FILES)
 
     def changelog_file(self, feature: Feature) -> SourceFile | None:
-        """The saved changelog."""
+        """Return the saved changelog, or None."""
         return self._first(feature.folder, "jira", ("issue_changelog.json", "changelog.json", "jira_changelog.json"))
 
     def analysis_files(self, feature: Feature, analysis_type: str) -> list[SourceFile]:
-        """The files of an analysis type, whichever of its names and formats they have.
+        """Return the files of an analysis type, by any of its names and formats.
 
         Raises:
-            InputError: an unknown type; the valid ones are named.
+            InputError: the type is unknown; names the valid ones.
         """
         if analysis_type not in ANALYSIS_TYPES:
             hint = f"valid types: {', '.join(ANALYSIS_TYPES)}"
-            raise InputError(f"there is no analysis type {analysis_type!r}", where="analysis_type", hint=hint)
+            raise InputError(f"unknown analysis type {analysis_type!r}", where="analysis_type", hint=hint)
         part, _, name = analysis_type.partition("/")
         taken = {} if part != "metrics" else {one.partition("/")[2] for one in ANALYSIS_TYPES} - {name}
         found = []
@@ -167,18 +167,18 @@ class DataFolder:
         return found
 
     def docs(self, feature: Feature) -> list[SourceFile]:
-        """Its planning documents, by path."""
+        """Return the planning documents of a feature, by path."""
         return [file for part in _DOC_FOLDERS for file in self._files(feature.folder, part, _DOC_FILES)]
 
     def doc(self, path: str, only: Feature | None = None) -> SourceFile:
-        """A document by the path that `list_docs` gave.
+        """Return a document by its path from `list_docs`.
 
         Args:
             path: relative to the data folder.
             only: the one feature whose documents may be read.
 
         Raises:
-            InputError: it leads out of the features' documents, to another feature, or nowhere.
+            InputError: the path is not a document, or belongs to another feature.
         """
         given = path.strip().replace("\\", "/")
         allowed = [only] if only is not None else list(self.features)
@@ -189,25 +189,25 @@ class DataFolder:
         if only is not None and any(given == file.source for one in self.features for file in self.docs(one)):
             what, hint = f"{path!r} belongs to another feature", f"only documents of {only.feature_id} may be read here"
         else:
-            what, hint = f"there is no document {path!r}", "use a path exactly as list_docs gives it"
+            what, hint = f"unknown document {path!r}", "use a path exactly as list_docs gives it"
         raise InputError(what, where="path", hint=hint)
 
     def read(self, source: str) -> bytes:
-        """The bytes of a source by its name in evidence.
+        """Return the bytes of a source by its name in evidence.
 
         Raises:
-            InputError: there is none of that name.
+            InputError: the source is unknown.
         """
         key = source.removeprefix("jira:").partition("/")[0]
         if source.startswith("jira:") and key in self.fetched:
             return pretty_json(self.fetched[key]["issue" if source.endswith("issue") else "changelog"]).encode()
         path = Path(os.path.realpath(self.root / source))
         if not path.is_relative_to(self.root) or not path.is_file():
-            raise InputError("no such source", where=source, hint="name a file of the data folder")
+            raise InputError("unknown source", where=source, hint="name a file of the data folder")
         return load_bytes(path)
 
     def digest(self, source: str) -> str:
-        """SHA-256 of a source's bytes, however long it is; empty where it cannot be read."""
+        """Return the SHA-256 of a source's bytes, of any size; "" if it cannot be read."""
         if source.startswith("jira:"):
             return hashlib.sha256(self.read(source)).hexdigest()
         try:
@@ -238,7 +238,7 @@ class DataFolder:
         return [file for file in self._listed[folder, part] if file.path.suffix.lower() in suffixes]
 
     def _inside(self, folder: str, part: str) -> Iterator[SourceFile]:
-        """Files below a part of a feature's folder, none that a link leads out of it to."""
+        """Yield the files below a part of a feature's folder; links that lead out of it are skipped."""
         base = self.root / folder / part
         if not self._within(base) or not base.is_dir():
             return
@@ -248,7 +248,7 @@ class DataFolder:
                 yield SourceFile(path, path.relative_to(self.root).as_posix())
 
     def left_out(self, feature: Feature) -> list[str]:
-        """Files of a feature that lead out of its folder, and are not read."""
+        """Return the links of a feature that lead out of its folder, which are not read."""
         inside = Path(os.path.realpath(self.folder(feature)))
         links = [path for path in sorted(self.folder(feature).rglob("*")) if path.is_symlink()]
         outside = [path for path in links if not Path(os.path.realpath(path)).is_relative_to(inside)]
@@ -267,7 +267,7 @@ class DataFolder:
         data = parse_json(load_bytes(path).decode("utf-8-sig", "replace"), _INDEX)
         listed = data.get("features", data.get("issues")) if isinstance(data, dict) else data
         if not isinstance(listed, list):
-            raise InputError("is no list of features", where=_INDEX, hint="remove it, and it is made from the issues")
+            raise InputError("is not a list of features", where=_INDEX, hint="remove it to use the issues instead")
         for row in listed:
             if not isinstance(row, dict) or not row.get("folder"):
                 continue
@@ -275,12 +275,12 @@ class DataFolder:
             if folder in ("", ".", "..") or not self._within(self.root / folder):
                 continue
             own = self._from_folder(folder)
-            told: dict[str, Any] = {
+            row_fields: dict[str, Any] = {
                 name: str(row[name]) for name in own.to_json() if name != "folder" and row.get(name)
             }
-            if told.get("status", own.status) != own.status and own.status:
-                told["status"] = own.status  # the issue itself is nearer to what is true than a copy in an index
-            yield Feature(**{**own.to_json(), "category": own.category, **told})
+            if row_fields.get("status", own.status) != own.status and own.status:
+                row_fields["status"] = own.status  # the issue is more reliable than its copy in the index
+            yield Feature(**{**own.to_json(), "category": own.category, **row_fields})
 
     def _from_folder(self, folder: str) -> Feature:
         issue = self._issue_of(folder)
@@ -302,7 +302,7 @@ class DataFolder:
             try:
                 saved = read_issue(parse_json(load_bytes(file.path).decode("utf-8-sig", "replace"), file.source))
             except InputError:
-                saved = None  # said where the source is read
+                saved = None  # reported when the source is read
         for key, one in self.fetched.items():
             if key.lower() == folder.lower() or (saved is not None and saved.key == key):
                 issue = read_issue(one.get("issue"))
@@ -310,8 +310,8 @@ class DataFolder:
         return saved
 
     def _quality(self, folder: str, issue: Issue | None) -> str:
-        """What there is, as a fact: how many of the analyses and documents, and whether Jira's issue can be read."""
+        """Describe the data: number of analyses and documents, and whether Jira's issue can be read."""
         probe = Feature(folder, "", "", "", "", "")
-        there = sum(1 for one in ANALYSIS_TYPES if self.analysis_files(probe, one))
+        available = sum(1 for one in ANALYSIS_TYPES if self.analysis_files(probe, one))
         missing = "" if issue else ", no Jira issue"
-        return f"{there} of {len(ANALYSIS_TYPES)} analyses, {len(self.docs(probe))} documents{missing}"
+        return f"{available} of {len(ANALYSIS_TYPES)} analyses, {len(self.docs(probe))} documents{missing}"

@@ -1,4 +1,4 @@
-"""The four tools by which features are looked at: `get_jira_data`, `get_analysis`, `list_docs`, `read_doc`."""
+"""The four tools that read features: `get_jira_data`, `get_analysis`, `list_docs`, `read_doc`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _FEATURE_ID = {"feature_id": {"type": "string", "description": "The id of a feat
 
 
 def jira_tool(data: DataFolder) -> ToolDefinition:
-    """`get_jira_data`: all features, six fields each."""
+    """Return the tool `get_jira_data`: all features, six fields each."""
     text = "Metadata of all features: folder, jira_key, feature_id, summary, status, data_quality."
     return _tool("get_jira_data", text, {}, lambda _: [feature.to_json() for feature in data.features])
 
 
 def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDefinition]:
-    """`get_analysis`, `list_docs`, `read_doc`.
+    """Return the tools `get_analysis`, `list_docs` and `read_doc`.
 
     Args:
-        only: the one feature that may be looked at, in a conversation that was opened for it.
+        only: the one feature that may be read, in a conversation about it.
     """
 
     def feature_of(arguments: Arguments) -> Feature:
@@ -61,7 +61,7 @@ def reading_tools(data: DataFolder, only: Feature | None = None) -> list[ToolDef
 
 
 def shortened(tool: ToolDefinition) -> ToolDefinition:
-    """A tool whose list is cut behind so many characters, for a conversation that is to stay small."""
+    """Return a tool with its list cut to a number of characters, for a conversation that must stay small."""
 
     def handler(arguments: Arguments) -> Json:
         rows: Any = tool.handler(arguments)

@@ -38,15 +38,16 @@ def check_name(name: object, where: str) -> None:
         raise InputError(f"its name is {name!r:.80}", where=where, hint=hint)
 
 
-def check_kind(given: object, kind: type, field: str, where: str, hint: str = "") -> None:
-    """Refuse another thing than one of a kind.
+def check_kind(given: object, kind: type | tuple[type, ...], field: str, where: str, hint: str = "") -> None:
+    """Refuse another thing than one of a kind, or of some.
 
     Raises:
         InputError: it is another.
     """
     if not isinstance(given, kind):
+        first = kind[0] if isinstance(kind, tuple) else kind
         what = f"what is given as {field} is {kind_of(given)}"
-        raise InputError(what, where=where, hint=hint or f"say {kind.__name__}(...)")
+        raise InputError(what, where=where, hint=hint or f"say {first.__name__}(...)")
 
 
 def check_choice(given: object, choices: Sequence[object], field: str, where: str) -> None:

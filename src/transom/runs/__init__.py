@@ -8,7 +8,7 @@ from transom.runs.artifact import (
     text_file,
     write_file,
 )
-from transom.runs.checkpoints import Checkpoint, Retention, checkpoints
+from transom.runs.checkpoints import Checkpoint, checkpoints
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run
 from transom.runs.stage import Named, Stage
@@ -24,7 +24,6 @@ __all__ = [
     "Named",
     "PersonAnswer",
     "Question",
-    "Retention",
     "Route",
     "Run",
     "Stage",

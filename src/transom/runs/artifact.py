@@ -47,11 +47,7 @@ class File(Generic[T]):
     folder: str = ""
 
     def read(self, path: Path) -> T:
-        """The value in a file that a person may have edited.
-
-        Raises:
-            InputError: it cannot be read back.
-        """
+        """The value in a file that a person may have edited; InputError where it cannot be read back."""
         try:
             return self.decode(path.read_bytes())
         except (ValueError, ValidationError) as error:
@@ -109,11 +105,7 @@ def lineage_of(epoch: str, edited: str, inputs: Sequence[object]) -> str:
 
 
 def write_file(path: Path, data: bytes) -> Path:
-    """Write atomically; a full disk or a read-only folder becomes one clear line.
-
-    Raises:
-        InputError: naming the file and what the system said.
-    """
+    """Write atomically; a full disk or a read-only folder is one InputError that names the file."""
     try:
         write_atomic(path, data)
     except OSError as error:
@@ -149,13 +141,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True)
 class Done:
-    """A stage that came to its end.
-
-    Attributes:
-        output: SHA-256 of the file that it left.
-        answered: who answered in it, and from what: `(by, sources)` pairs.
-        usage: tokens of the replies that it used.
-    """
+    """A stage that came to its end: its file's digest, who answered from what, and the tokens of the replies used."""
 
     attempt: Attempt
     output: str
@@ -232,16 +218,7 @@ def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: 
 
 @dataclass(frozen=True)
 class Step(Generic[T]):
-    """One stage of a walk.
-
-    Attributes:
-        name: its unique path in the run.
-        fn: what does it.
-        inputs: what it is given, and all that it reads.
-        out: how its value is kept.
-        path: where.
-        fingerprint: the same as long as it would do the same.
-    """
+    """One stage of a walk: its unique path, its function with all that this reads, its file, and its fingerprint."""
 
     name: str
     fn: Callable[..., Awaitable[T]]

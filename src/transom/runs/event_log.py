@@ -41,11 +41,6 @@ class EventLog:
     The state takes records in the journal's order, in which the store tells of them, too. A record that nobody waits
     for is in the state at once.
 
-    Args:
-        store: where the stream lies.
-        stream: its name.
-        folder: the run's, for people's files.
-
     Attributes:
         state: the stream, folded.
         progress: is told, for people, how far the run is, and which of their files could not be written.
@@ -55,7 +50,7 @@ class EventLog:
     def __init__(self, store: Store, stream: str, folder: Path) -> None:
         self.store, self.folder, self._stream = store, folder, stream
         self.progress: Callable[[str], None] = lambda _: None
-        self.files = CheckpointFiles(folder, tell=lambda line: self.progress(line))
+        self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
         gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
         try:
@@ -69,11 +64,7 @@ class EventLog:
         self._read_to = 0  # the last position that was in the state when it was last read anew
 
     async def append(self, kind: str, data: dict[str, Any], *, sync: bool | None = None) -> None:
-        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done.
-
-        Raises:
-            StoreError: it could not be written, or what was appended before it without waiting could not.
-        """
+        """Append to the journal and take it into the state. Who is cancelled meanwhile is so when that is done."""
         try:
             self._hand_over_again()
             synced = kind not in _FREE if sync is None else sync

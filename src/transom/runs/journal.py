@@ -33,13 +33,7 @@ from transom.store import Record
 
 
 class Help(NamedTuple):
-    """What a person said to a flow that could not go on.
-
-    Attributes:
-        after: how many repairs had been tried.
-        guidance: words for the next repair, "" where there are none.
-        reset: whether the flow may try as often again as at first, not just once.
-    """
+    """A person's words to a flow that gave up after so many repairs; `reset`: it may try as often as at first."""
 
     after: int
     guidance: str

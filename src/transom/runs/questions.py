@@ -41,8 +41,7 @@ def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: s
         key: of its outcome in the journal.
         call: what is asked for.
         fingerprint: of the question.
-        egress: of the conversation. Arguments made of local text stand in the journal, and are shown where a person
-            looks at the run; in no error.
+        egress: of the conversation. Arguments made of local text stand in the journal, and in no error.
     """
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
@@ -98,11 +97,7 @@ def how_to_answer(run_id: str, choice: Choice) -> str:
 
 
 def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Choice:
-    """The one choice that a person means, by a question's or stage's name or the beginning of a fingerprint.
-
-    Raises:
-        InputError: there is none, or there are several: never is one taken for another.
-    """
+    """The one choice that a person means, by a name or the beginning of a fingerprint: never one taken for another."""
     fitting = [one for at, one in waiting.items() if question is None or at[0] == question]
     if question and not fitting and len(question) >= _SHORT:  # fewer digits may fit by chance
         fitting = [one for at, one in waiting.items() if at[1].startswith(question)]
@@ -183,11 +178,7 @@ def _meant(choice: Choice, text: str) -> str:
 def answered(
     choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = "", *, by: str = ""
 ) -> dict[str, Any]:
-    """The journal's `decided` record for a person's answer, for the file as it lies there now.
-
-    Raises:
-        InputError: the answer does not fit what is waited for.
-    """
+    """The journal's `decided` record for a person's answer, for the file as it lies there now."""
     edited, answer = choice["edited"], _meant(choice, answer)
     if "file" in choice and (path := folder / choice["file"]).is_file():  # gone: the next walk makes it anew
         edited = digest(path.read_bytes())

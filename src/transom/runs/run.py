@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 from transom.canonical import Json, digest
 from transom.errors import CapReached, Paused, RunError, TransomError
 from transom.llm import Chain, Role, Usage
+from transom.llm.checked import check_kind
 from transom.runs.artifact import (
     A_PERSON,
     Artifact,
@@ -59,7 +60,7 @@ class Run(Host):
 
     def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
-        lock = RunLock(workspace.state_dir / "locks", run_id)
+        lock = RunLock(workspace.state_dir / "locks", run_id, folder.parent.name)
         redact = Redactor(secrets=chain.secrets)
         telemetry = Telemetry.open(workspace.traces, trace_id(run_id), redact, workspace.exporter)
         self._lease = RunLease(run_id, telemetry.close, lock.release)
@@ -92,6 +93,8 @@ class Run(Host):
             RunBusy: another process works on it.
             RunError: an earlier version of transom made it.
         """
+        check_kind(workspace, Workspace, "workspace", "Run.open", 'say Workspace.at(".transom")')
+        check_kind(chain, Chain, "chain", "Run.open")
         key = run_key(kind, inputs)
         fresh: dict[str, Json] = {
             "id": f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{token_hex(_ID_BYTES)}",  # equal runs may be in other stores
@@ -129,11 +132,7 @@ class Run(Host):
         self._lease.close()
 
     def named(self, name: str) -> Named:
-        """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`.
-
-        Raises:
-            InputError: it is no name, or one that stands for something else.
-        """
+        """Where an agent lives whose conversation the run keeps under that name: `Agent(role, at=run.named("q0"))`."""
         return self.kept.named(name)
 
     # -- stages -------------------------------------------------------------------------------------------------------
@@ -165,6 +164,7 @@ class Run(Host):
                 handler of the run calls this.
         """
         refuse_in_tool_call(self, name, "begin a stage of its own run")
+        check_kind(out, File, "out", name, 'say text_file("NAME.txt")')
         if name == KEPT:
             raise RunError(f"a stage cannot be called {KEPT!r}: conversations of the run itself are", where=self.id)
         path = self.folder / (out.folder or name) / out.name
@@ -191,17 +191,12 @@ class Run(Host):
             fn: `async fn(stage, item, *inputs)`.
             items: each a declared input of its own stage.
             inputs: declared inputs of every stage.
-            key: tells the items apart, e.g. a relative path.
-            out: how each value is kept, in the folder of its stage.
+            key: tells the items apart, e.g. a relative path; equal ones are a RunError.
+            out, uses, version: as in `stage`.
             limit: how many work at once.
-            uses: as in `stage`.
-            version: as in `stage`.
 
         Returns:
             A result for each item, in their order; one that fails or waits holds up no other.
-
-        Raises:
-            RunError: two items have one key.
         """
         known = [key(item) for item in items]
         if twice := [one for one, count in Counter(known).items() if count > 1]:
@@ -220,11 +215,7 @@ class Run(Host):
                 except TransomError as error:
                     return MapResult(place, error=error)
 
-        done = await asyncio.gather(*map(one, known, items), return_exceptions=True)
-        for result in done:
-            if isinstance(result, BaseException):
-                raise result  # a defect, or the run was stopped
-        return [result for result in done if isinstance(result, MapResult)]
+        return await asyncio.gather(*map(one, known, items))
 
     def _plan(self, step: Step[T]) -> Plan:
         """What is to be done, by the journal, by the file as it lies there, and by who answers today."""

@@ -62,11 +62,7 @@ class Stage:
     # -- names of conversations ---------------------------------------------------------------------------------------
 
     def named(self, name: str) -> Named:
-        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`.
-
-        Raises:
-            InputError: it is no name, or one that stands for something else.
-        """
+        """Where an agent lives whose conversation has that name: `Agent(role, at=stage.named("q0"))`."""
         given: object = name
         line = isinstance(given, str) and name.strip() and name.isprintable()
         if not line or name == MAIN or "/" in name or "#" in name:
@@ -75,11 +71,7 @@ class Stage:
         return Named(self, name)
 
     def claim(self, name: str, *, given: bool) -> str:
-        """Give a conversation its name; each is given once.
-
-        Raises:
-            RunError: another one has it.
-        """
+        """Give a conversation its name; RunError where another one has it."""
         if name in self._claimed:
             if given:
                 what = f"a conversation {name!r} is open already"
@@ -261,11 +253,7 @@ class Stage:
         return sum((Usage(**data["reply"]["usage"]) for data in self._replies()), Usage())
 
     def note(self, name: str, text: str) -> Path:
-        """Leave a file for people beside the artifact. It is written and never read.
-
-        Raises:
-            InputError: the file cannot be written.
-        """
+        """Leave a file for people beside the artifact. It is written and never read."""
         return write_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
 
     def _of_stage(self) -> list[ConversationKey]:

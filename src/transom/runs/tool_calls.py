@@ -60,11 +60,7 @@ def _scopes(kind: str = "call") -> list[Scope]:
 
 
 def refuse_in_stage(run: object, where: str) -> None:
-    """Keep a stage from conversations that its run keeps: its result must follow from its inputs.
-
-    Raises:
-        RunError: a stage of that run uses one.
-    """
+    """Keep a stage from conversations that its run keeps: its result must follow from its inputs."""
     if any(scope.run is run for scope in _scopes("stage")):
         what = "a conversation that the run keeps cannot be used inside a stage"
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
@@ -76,11 +72,7 @@ def in_tool_call(run: object) -> bool:
 
 
 def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
-    """Keep the handler of a tool call from what only a program may do in its run.
-
-    Raises:
-        RunError: a handler of that run does this.
-    """
+    """Keep the handler of a tool call from what only a program may do in its run."""
     if in_tool_call(run):
         hint = "return the text, declare a SubAgent, or make it a stage"
         raise RunError(f"a tool handler cannot {what}", where=where, hint=hint)
@@ -130,11 +122,7 @@ class ToolJournal:
         self._in_flight: set[CallPlace] = set()
 
     async def approval(self, at: CallPlace, call: ToolCall) -> PersonAnswer:
-        """What a person said to a call of the last reply; the same call elsewhere in the run is another question.
-
-        Raises:
-            Paused: nobody has said anything yet.
-        """
+        """What a person said to a call of the last reply; Paused before. An equal call elsewhere is another one."""
         fingerprint = digest([APPROVAL, self._run.id, at.to_json(), call.name, call.arguments])
         if found := self._run.answer(at.key.stage, fingerprint):
             return found

@@ -32,22 +32,13 @@ _LONGEST = 120  # characters of a stage's last name: a file system takes 255 byt
 
 @dataclass(frozen=True)
 class Route(Generic[S]):
-    """Where a node leads.
-
-    Attributes:
-        targets: all nodes that `choose` may name.
-        choose: pure; the state after the node -> the next node.
-    """
+    """Where a node leads: to one of `targets`, by a pure function of the state after it."""
 
     targets: tuple[str, ...]
     choose: Callable[[S], str]
 
     def next(self, state: S) -> str:
-        """The next node.
-
-        Raises:
-            RunError: the route names a node that it did not declare.
-        """
+        """The next node, which has to be a declared one."""
         name = self.choose(state)
         if name not in self.targets:
             raise RunError(f"a route leads to {name!r}, which it does not declare", hint=f"it may: {self.targets}")
@@ -61,14 +52,9 @@ def to(name: str) -> Route[Any]:
 
 @dataclass(frozen=True)
 class Table(Generic[S]):
-    """A flow as data.
+    """A flow as data: async functions of a state by name, and where each leads.
 
-    Attributes:
-        name: what it is called in the journal.
-        start: the first node.
-        nodes: name -> async function of the state. A node without a route ends the walk.
-        routes: name of a node -> where it leads.
-        most_steps: bound on the nodes of one walk.
+    A node without a route ends the walk, which takes at most `most_steps`.
     """
 
     name: str
@@ -85,11 +71,7 @@ class Table(Generic[S]):
 
 
 async def walk(run: Host, table: Table[S], state: S) -> S:
-    """Walk a table from its start to one of its ends.
-
-    Raises:
-        RunError: the walk does not end within the table's bound.
-    """
+    """Walk a table from its start to one of its ends, within its bound."""
     name = table.start
     for _ in range(table.most_steps):
         state = await table.nodes[name](state)
@@ -100,17 +82,9 @@ async def walk(run: Host, table: Table[S], state: S) -> S:
 
 
 def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
-    """The same table as a compiled LangGraph graph, for applications that live there.
+    """The same table as a compiled LangGraph graph, for applications that live there; it needs the extra `langgraph`.
 
-    Invoke it with the state's fields as a mapping; a node's update holds every field. The extra `langgraph` must be
-    installed; the walk itself never needs it.
-
-    Args:
-        table: nodes and routes.
-        state_type: the dataclass that the table's nodes take and give.
-
-    Raises:
-        RunError: LangGraph is not installed, or the state is no dataclass.
+    Invoke it with the fields of the state, a dataclass, as a mapping; a node's update holds every field.
     """
     try:
         from langgraph.graph import END, StateGraph  # noqa: PLC0415  an extra, and slow to import
@@ -142,11 +116,7 @@ def as_langgraph(table: Table[S], state_type: type[S]) -> Any:
 class MapResult(Generic[T]):
     """What one item came to: exactly one of artifact, error and question is set.
 
-    Attributes:
-        key: of the item.
-        artifact: what its stage left.
-        error: why it failed.
-        question: what it waits for; `reason` says it, and the hint names the command.
+    `question.reason` says what it waits for, and its hint names the command.
     """
 
     key: str
@@ -173,11 +143,7 @@ async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
 
 
 async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
-    """Record what a person says to a flow that cannot go on; see `journal.Help`.
-
-    Raises:
-        InputError: no flow of this run waits for a person.
-    """
+    """Record what a person says to a flow that cannot go on; see `journal.Help`."""
     if run.state.handed is None:
         raise InputError(f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}")
     asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}
@@ -185,11 +151,7 @@ async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> No
 
 
 def take_edit(run: Host, file: Path) -> Path:
-    """Put a person's version in the place of the file that a flow gave up on; they agree in their ending.
-
-    Raises:
-        InputError: no flow waits, no file of that ending is asked for, or it cannot be read or written.
-    """
+    """Put a person's version in the place of the file that a flow gave up on; they agree in their ending."""
     names: list[str] = (run.state.handed or {}).get("files", [])
     fitting = [name for name in names if Path(name).suffix == file.suffix]
     if not fitting:
@@ -203,14 +165,7 @@ def take_edit(run: Host, file: Path) -> Path:
 
 
 def rewind(run: Host, checkpoint_id: str) -> list[str]:
-    """Go back to a checkpoint: what was done after it is deleted, so that it is made and asked for again.
-
-    Returns:
-        The stages that will be done again.
-
-    Raises:
-        InputError: the run has no such checkpoint.
-    """
+    """Go back to a checkpoint; the stages whose files are deleted, so that they are made and asked for again."""
     known = checkpoints(run.records())
     found = next((one for one in known if one.id == checkpoint_id), None)
     if found is None:

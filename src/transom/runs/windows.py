@@ -125,9 +125,6 @@ def recording_of(
         policy: what is local beside what its maker marked so.
         redact: takes keys out of the requests' texts.
         local: whether text that is marked local may get into the recording.
-
-    Raises:
-        InputError: no model was asked; something is local and may not get into it; a reply holds a key.
     """
     asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
     calls, windows = [], []

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ class Workspace:
     """
 
     root: Path
-    state_dir: Path
+    state_dir: Path = field(kw_only=True)
     exporter: Exporter | None = None
 
     @staticmethod
@@ -67,7 +67,7 @@ class Workspace:
         except OSError as error:
             what, hint = f"cannot make the workspace: {error.strerror}", "choose another with --workspace"
             raise InputError(what, where=str(root), hint=hint) from error
-        return Workspace(root, chosen, exporter or configured())
+        return Workspace(root, state_dir=chosen, exporter=exporter or configured())
 
     @property
     def database(self) -> Path:
@@ -102,13 +102,9 @@ def trace_id(run_id: str) -> str:
 
 
 class RunLock:
-    """Holds a run for this process.
+    """Holds a run for this process; RunBusy says who else does."""
 
-    Raises:
-        RunBusy: another process holds it, or another part of this one; the message says which.
-    """
-
-    def __init__(self, folder: Path, run_id: str) -> None:
+    def __init__(self, folder: Path, run_id: str, name: str) -> None:
         path = folder / f"{run_id}.lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -120,11 +116,10 @@ class RunLock:
         except OSError as error:
             holder = os.read(self._handle, 32).decode("ascii", "replace").strip()
             os.close(self._handle)
-            if holder == str(os.getpid()):
-                hint = "go on with what has it open, or close that"
-                raise RunBusy(f"this process has run {run_id} open already", hint=hint) from error
-            who = f"process {holder}" if holder else "another process"
-            raise RunBusy(f"{who} is working on run {run_id}", hint="wait for it to end, then try again") from error
+            mine = holder == str(os.getpid())
+            who = "this process" if mine else f"process {holder}" if holder else "another process"
+            hint = "go on with what has it open, or close that" if mine else "wait for it to end, then try again"
+            raise RunBusy(f"{who} has run {run_id} of {name} open", hint=hint) from error
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
@@ -136,12 +131,7 @@ class RunLock:
 
 
 class RunLease:
-    """One walk's stages, and when the run may be freed: when it is closed and the last stage at work has ended.
-
-    Args:
-        run_id: named in errors.
-        free: what gives the run back; each is called once or more.
-    """
+    """One walk's stages, and when the run may be freed: when it is closed and the last stage at work has ended."""
 
     def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
         self._run_id, self._free = run_id, free
@@ -151,18 +141,12 @@ class RunLease:
 
     @contextmanager
     def working(self, name: str, path: Path) -> Iterator[None]:
-        """A stage at work: name and file are its own in this walk, and the run is held, also where it is closed.
-
-        Raises:
-            RunError: the name was walked before, another stage writes the file, or the run is closed.
-        """
-        what = ""
-        if self._closed:
-            what = f"stage {name} begins after the run was closed"
-        elif name in self._names.values():
-            what = f"stage {name} appears twice in one run"
-        elif path in self._names:
-            what = f"stages {self._names[path]} and {name} write one file, {path}"
+        """A stage at work: name and file are its own in this walk, and the run is held, also where it is closed."""
+        what = f"stage {name} begins after the run was closed" if self._closed else ""
+        if name in self._names.values() or path in self._names:
+            what = (
+                f"stages {self._names.get(path, name)} and {name} of one walk have one name, or write one file: {path}"
+            )
         if what:
             raise RunError(what, where=self._run_id)
         self._names[path] = name

@@ -1,4 +1,4 @@
-"""The REST interface of a workspace: its playbook, session, cache figures and learning report, on loopback."""
+"""The REST API of a workspace: playbook, session, cache statistics and learning report, on loopback."""
 
 from transom.server.app import build_app
 from transom.server.door import MOST_BYTES, Door

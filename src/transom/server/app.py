@@ -1,4 +1,4 @@
-"""The application: the endpoints of a playbook and a workspace, behind the door."""
+"""The ASGI application: the endpoints of a playbook and a workspace, behind the access checks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from transom.server.problems import add_handlers
 
 
 def build_app(playbook: Playbook, workspace: Path, token: str, host: str = "127.0.0.1") -> Door:
-    """The REST interface as an ASGI application.
+    """Build the REST API as an ASGI application.
 
     Args:
-        playbook: an open one; it is closed by whoever opened it.
+        playbook: an open playbook; the caller closes it.
         workspace: the folder with the session and the traces.
-        token: what requests must give as `Authorization: Bearer`.
-        host: where the server listens, see `Door`.
+        token: the token that requests must send as `Authorization: Bearer`.
+        host: the name or address that the server listens on, see `Door`.
     """
     app = FastAPI(title="Transom", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.playbook, app.state.workspace = playbook, workspace

@@ -32,11 +32,11 @@ from transom.server.shapes import (
 )
 
 BY = "rest"
-"""Who says so, in the history of an insight."""
+"""The author of changes by this API, in the history of an insight."""
 
 
 async def _playbook(request: Request) -> Playbook:
-    return request.app.state.playbook  # type: ignore[no-any-return]  # `build_app` puts it there
+    return request.app.state.playbook  # type: ignore[no-any-return]  # set by `build_app`
 
 
 async def _workspace(request: Request) -> Path:
@@ -48,7 +48,7 @@ Root = Annotated[Path, Depends(_workspace)]
 
 router = APIRouter(
     prefix="/api/context",
-    dependencies=[Depends(HTTPBearer(auto_error=False))],  # for the OpenAPI document; `Door` looks at it
+    dependencies=[Depends(HTTPBearer(auto_error=False))],  # for the OpenAPI document; `Door` checks the token
     responses=documented(401, 403, 413, 422, 503),
 )
 
@@ -61,7 +61,7 @@ def summary(book: Book) -> PlaybookStats:
 
 @router.get("/playbook/items")
 def list_items(book: Book, query: Annotated[ItemQuery, Query()], response: Response) -> list[Item]:
-    """List insights; the header `X-Total-Count` says how many there are on all pages."""
+    """List insights; the header `X-Total-Count` has their number on all pages."""
     found = [
         one
         for one in book.items.values()
@@ -76,13 +76,13 @@ def list_items(book: Book, query: Annotated[ItemQuery, Query()], response: Respo
 
 @router.get("/playbook/items/{item_id}", responses=documented(404))
 def get_item(book: Book, item_id: str) -> Item:
-    """One insight."""
+    """Get one insight."""
     return Item.of(_living(book, item_id))
 
 
 @router.delete("/playbook/items/{item_id}", responses=documented(404))
 def delete_item(book: Book, item_id: str) -> Deleted:
-    """Show an insight no more. It stays as a tombstone; `transom playbook retire --undo` brings it back."""
+    """Retire an insight. It stays as a tombstone; `transom playbook retire --undo` restores it."""
     return Deleted(deleted=Curator(book).retire(_living(book, item_id).id, "deleted", by=BY).id)
 
 
@@ -104,10 +104,10 @@ def record_feedback(book: Book, given: FeedbackIn) -> Feedback:
 @router.post(
     "/playbook/insights",
     status_code=201,
-    responses={200: {"description": "One that says the same is there", "model": Item}, **documented(400, 409)},
+    responses={200: {"description": "An equal insight exists", "model": Item}, **documented(400, 409)},
 )
 def add_insight(book: Book, given: InsightIn, response: Response) -> Item:
-    """Add an insight; one that says the same learns its tags and its source instead."""
+    """Add an insight; an equal one gets its tags and its source instead."""
     epoch = book.epoch
     source = Source(trial=given.source_trial, by=BY)
     one = book.add_insight(given.category, given.content, tags=given.tags, source=source)
@@ -121,48 +121,48 @@ def add_insight(book: Book, given: InsightIn, response: Response) -> Item:
 
 @router.post("/playbook/prune")
 def prune(book: Book, query: Annotated[PruneQuery, Query()]) -> Pruned:
-    """Retire the insights that evidence condemns."""
+    """Retire the insights with low net scores."""
     return Pruned(items_pruned=book.prune_harmful(query.threshold), threshold=query.threshold)
 
 
 @router.get("/playbook/context")
 def playbook_context(book: Book, query: Annotated[ContextQuery, Query()]) -> Context:
-    """What a model would be shown for a task."""
+    """Get the playbook's text for a task, as a model's window shows it."""
     text = book.get_context_for_task(query.task_type, query.max_items, query.min_confidence, query.tags)
     return Context(context=text, items_included=text.count("\n"))
 
 
 @router.get("/session")
 def session(root: Root) -> SessionView:
-    """The state of the session, as every window shows it."""
+    """Get the session's state, as every window shows it."""
     state = session_of(root)
     return SessionView(session_id=state.session_id, **state.exposed.model_dump())
 
 
 @router.get("/session/context")
 def session_context(root: Root) -> SessionContext:
-    """The text that a window shows of the session."""
+    """Get the session's text, as every window shows it."""
     state = session_of(root)
     return SessionContext(session_id=state.session_id, context=state.get_llm_context())
 
 
 @router.get("/cache/stats")
 def cache(root: Root) -> CacheStats:
-    """What vendors' caches did for the newest calls."""
+    """Get the statistics of vendors' prompt caches for the newest calls."""
     return CacheStats(**cache_stats(root))
 
 
 @router.get("/learning/report")
 def report(book: Book) -> LearningReport:
-    """What was learned, and what a person should look at."""
+    """Get the best and worst insights, and questions for a person."""
     return LearningReport.of(learning_report(book))
 
 
 def _living(book: Playbook, item_id: str) -> Insight:
-    """An insight that is seen from here, or an answer of 404."""
+    """Return a visible insight that is not retired, or answer 404."""
     where, values = book.view.visible
     found = book.ledger.insights(f"id = ? AND {where}", [item_id, *values])
     if not found or found[0].retired:
-        why = f"{item_id} is retired ({found[0].retired})" if found else "there is no such insight"
+        why = f"{item_id} is retired ({found[0].retired})" if found else f"unknown insight {item_id}"
         raise HTTPException(404, f"{why}; see /api/context/playbook/items")
     return found[0]

@@ -1,4 +1,4 @@
-"""Who may come in: requests of this machine's own clients, with the token, and of a moderate size."""
+"""Access checks: requests of this machine's own clients, with the token, and of limited size."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from transom.server.problems import problem
 
 MOST_BYTES = 1_000_000
-"""What the body of a request may hold."""
+"""Largest body of a request."""
 
-_MOST_READ = 32 * MOST_BYTES  # of a body too long: a client that is cut off before it has sent all sees no answer
+_MOST_READ = 32 * MOST_BYTES  # of a body that is too large: a client sees no answer before it has sent everything
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
 _log = logging.getLogger(__name__)
 
 
 class Door:
-    """Stands before an application. It refuses before the application sees anything of a request:
+    """ASGI middleware that refuses a request, before the application sees it, for:
 
-    - a `Host` that is not this server's (403): a foreign site whose name was made to lead here;
+    - a `Host` that is not this server's (403): DNS rebinding by a foreign site;
     - an `Origin` that is not this server's (403): a page of a foreign site;
     - no token, or a wrong one (401);
     - a body of more than 1 MB (413).
 
     Args:
-        app: behind it.
-        token: what `Authorization: Bearer` must give.
-        host: where the server listens, a name or an address. Where that is not this machine alone, requests may name
-            it by any address, but by no other name.
+        app: the application behind it.
+        token: the token that `Authorization: Bearer` must have.
+        host: the name or address that the server listens on. If it is not loopback, requests may name the server by
+            any address, but by no other name.
     """
 
     def __init__(self, app: ASGIApp, token: str, host: str = "127.0.0.1") -> None:
@@ -54,7 +54,7 @@ class Door:
             return await problem(413, detail)(scope, receive, send)
         try:
             await self._app(scope, _once(body, receive), send)
-        except Exception:  # noqa: BLE001 - it was answered; whoever runs the server reads of it here
+        except Exception:  # noqa: BLE001 - the client has its answer; the log is for the operator
             _log.exception("a request failed: %s", scope["method"])
 
     def _refuse(self, scope: Scope) -> tuple[int, str, dict[str, str] | None] | None:
@@ -90,7 +90,7 @@ def _values(scope: Scope, name: bytes) -> Sequence[str]:
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The body; None where it is too long."""
+    """Return the body; None if it is too large."""
     parts, size, more = [], 0, True
     while more and size <= _MOST_READ:
         message = await receive()
@@ -103,7 +103,7 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
-    """The body as one message; what comes after it, e.g. that the client has gone, as it comes."""
+    """Return a `receive` that gives the body as one message, then the client's further messages."""
     whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

@@ -1,4 +1,4 @@
-"""Serving an application on a port of this machine until it is interrupted."""
+"""Serves an application on a port of this machine until it is interrupted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transom.errors import InputError
 
 
 def new_token() -> str:
-    """A token that nobody guesses."""
+    """Return a random token."""
     return secrets.token_urlsafe(32)
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, str]:
-    """A socket that takes connections, and its URL.
+    """Return a listening socket, and its URL.
 
     Args:
         host: a name or an address of this machine.
-        port: 0 for any that is free.
+        port: a port; 0 for any free one.
 
     Raises:
-        InputError: it cannot be listened on.
+        InputError: the address or port cannot be used.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -38,7 +38,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, str]:
 
 
 def serve(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve until Ctrl-C; requests under way are answered first."""
+    """Serve until Ctrl-C; requests in progress are answered first."""
     config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off")
     with listener, suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])

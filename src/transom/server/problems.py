@@ -18,14 +18,14 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """What went wrong.
+    """The description of an error.
 
     Attributes:
-        type: always `about:blank`: the status says it all.
+        type: always `about:blank`: the status has the kind of error.
         title: the status in words.
         status: the HTTP status.
-        detail: what is wrong, where, and what to do.
-        errors: fields that cannot be used: `where` and `what` of each.
+        detail: the error, its place, and what to do.
+        errors: invalid fields, each with `where` and `what`.
     """
 
     type: str = "about:blank"
@@ -38,19 +38,19 @@ class Problem(BaseModel):
 def problem(
     status: int, detail: str, errors: list[dict[str, str]] | None = None, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """A response that says what is wrong."""
+    """Return a problem document as a response."""
     document = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors or [])
     return JSONResponse(document.model_dump(), status, headers, MEDIA_TYPE)
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems of an endpoint, for its OpenAPI document."""
+    """Return the problem responses of an endpoint, for its OpenAPI document."""
     content = {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Have every error of an application answered with a problem document."""
+    """Register handlers that answer every error with a problem document."""
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _unusable)
     app.add_exception_handler(TransomError, _ours)
@@ -63,10 +63,10 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _unusable(_: Request, error: Exception) -> JSONResponse:
-    """What was given is not repeated: it may be long, or no text at all."""
+    """Answer a validation error without the given values, which may be long or not printable."""
     assert isinstance(error, RequestValidationError)
     errors = [{"where": ".".join(map(str, one["loc"])), "what": str(one["msg"])} for one in error.errors()]
-    return problem(422, "what was given cannot be used; see `errors`, and /openapi.json", _printable(errors))
+    return problem(422, "the request is invalid; see `errors`, and /openapi.json", _printable(errors))
 
 
 async def _ours(_: Request, error: Exception) -> JSONResponse:
@@ -75,7 +75,7 @@ async def _ours(_: Request, error: Exception) -> JSONResponse:
 
 async def _defect(_: Request, error: Exception) -> JSONResponse:
     del error  # its text may hold anything; the log has it
-    return problem(500, "this is a defect of transom; its log says more")
+    return problem(500, "internal error of transom; see its log")
 
 
 def _printable(errors: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What the endpoints take and give."""
+"""Request and response models of the endpoints."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _MANY = 1_000_000
 
 
 def _no_bool(value: object) -> object:
-    """JSON's `true` is no number, though Python's is."""
+    """Reject a JSON `true`, which Python would take for a number."""
     if isinstance(value, bool):
-        raise ValueError("a number is wanted")
+        raise ValueError("must be a number")
     return value
 
 
 class _Given(BaseModel):
-    """What a client sends; a field that is not known is an error."""
+    """Base of requests; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ItemQuery(_Given):
-    """Which insights are listed, and in what order.
+    """Filters, order and page of a list of insights.
 
     Attributes:
-        category: of this one only.
-        min_score: net score at least.
-        min_confidence: confidence at least.
-        limit, offset: which part of the list.
-        sort: the greatest first.
+        category: only this category.
+        min_score: least net score.
+        min_confidence: least confidence.
+        limit, offset: the page of the list.
+        sort: the sort key, greatest first.
     """
 
     category: InsightCategory | None = None
@@ -46,13 +46,13 @@ class ItemQuery(_Given):
 
 
 class ContextQuery(_Given):
-    """What a model is to be shown.
+    """A query for a model's context.
 
     Attributes:
-        task_type: a kind of work, e.g. `debug_error`, or free words, which are then searched for.
-        max_items: insights at most.
-        min_confidence: others are left out.
-        tags: insights with one of these are worth more.
+        task_type: a kind of task, e.g. `debug_error`, or free words, which then are the query.
+        max_items: number of insights, at most.
+        min_confidence: least confidence.
+        tags: insights with one of these tags score higher.
     """
 
     task_type: str = Field(default="optimization", max_length=2_000)
@@ -62,20 +62,20 @@ class ContextQuery(_Given):
 
 
 class PruneQuery(_Given):
-    """The net score from which insights are retired."""
+    """The highest net score that is retired."""
 
     threshold: int = Field(default=-3, ge=-_MANY, le=-1)
 
 
 class FeedbackIn(_Given):
-    """What an insight did, as whoever used it judges it."""
+    """The outcome of using an insight."""
 
     item_id: str = Field(max_length=100)
     helpful: bool = Field(strict=True)
 
 
 class InsightIn(_Given):
-    """An insight to be added: one fact or rule."""
+    """An insight to add: one fact or rule."""
 
     category: InsightCategory
     content: str = Field(min_length=1, max_length=4_000, pattern=r"\S")
@@ -84,7 +84,7 @@ class InsightIn(_Given):
 
 
 class Item(BaseModel):
-    """An insight. `lower_bound` says what its confidence is at least, probably: 8 of 9 counts more than 1 of 1."""
+    """An insight. `lower_bound` is the 95 % lower bound of its confidence: 8 of 9 counts more than 1 of 1."""
 
     id: str
     category: InsightCategory
@@ -100,7 +100,7 @@ class Item(BaseModel):
 
     @classmethod
     def of(cls, one: Insight) -> Item:
-        """An insight as it stands."""
+        """Convert an insight."""
         return cls(
             id=one.id,
             category=one.category,
@@ -117,7 +117,7 @@ class Item(BaseModel):
 
 
 class Feedback(BaseModel):
-    """How an insight stands after feedback."""
+    """The standing of an insight after feedback."""
 
     item_id: str
     new_score: int
@@ -127,27 +127,27 @@ class Feedback(BaseModel):
 
 
 class Deleted(BaseModel):
-    """The id of an insight that is not shown any more. It stays as a tombstone, and is not learned again."""
+    """The id of a retired insight, which stays as a tombstone and is not learned again."""
 
     deleted: str
 
 
 class Pruned(BaseModel):
-    """How many insights were retired, and from which net score."""
+    """Number of retired insights, and the threshold."""
 
     items_pruned: int
     threshold: int
 
 
 class Context(BaseModel):
-    """What a model is shown, and how many insights that holds."""
+    """The text for a model, and the number of its insights."""
 
     context: str
     items_included: int
 
 
 class PlaybookStats(BaseModel):
-    """Counts over the insights that are shown."""
+    """Counts of the visible insights."""
 
     total_items: int
     by_category: dict[str, int]
@@ -160,7 +160,7 @@ class PlaybookStats(BaseModel):
 
 
 class SessionView(ExposedState):
-    """What every window shows of the session; what lies isolated is not given out."""
+    """The state of the session that every window shows, without the isolated state."""
 
     session_id: str
 
@@ -173,15 +173,15 @@ class SessionContext(BaseModel):
 
 
 class CacheStats(BaseModel):
-    """What vendors' caches did for the newest calls, as they reported it.
+    """Statistics of vendors' prompt caches for the newest calls, as reported by the vendors.
 
     Attributes:
-        total_requests: calls that were answered, at most the newest 100.
-        cache_hits: those for which something was read from the cache.
-        cache_misses: the others.
-        hit_rate: hits to calls.
-        input_tokens, cached_tokens: of those calls.
-        estimated_savings_percent: of the cost of the input, at usual terms; writing into the cache costs more.
+        total_requests: answered calls, at most the newest 100.
+        cache_hits: calls that read from a cache.
+        cache_misses: the other calls.
+        hit_rate: hits divided by calls.
+        input_tokens, cached_tokens: tokens of those calls.
+        estimated_savings_percent: share of the input's cost that is saved, at usual prices, cache writes included.
     """
 
     total_requests: int
@@ -194,14 +194,14 @@ class CacheStats(BaseModel):
 
 
 class LearningReport(BaseModel):
-    """What was learned, and what a person should look at.
+    """The best and worst insights, and questions for a person.
 
     Attributes:
-        generated_at: UTC.
+        generated_at: time of the report, UTC.
         playbook_stats: counts.
-        top_performers: insights with outcomes that stand best.
-        worst_performers: insights that more outcomes speak against than for.
-        questions: what is best asked of a person.
+        top_performers: tested insights with the best standing.
+        worst_performers: insights with more outcomes against than for them.
+        questions: questions to ask a person first.
     """
 
     generated_at: str
@@ -212,7 +212,7 @@ class LearningReport(BaseModel):
 
     @classmethod
     def of(cls, found: Report) -> LearningReport:
-        """A report as it is sent."""
+        """Convert a report."""
         return cls(
             generated_at=found.at,
             playbook_stats=PlaybookStats(**found.stats),

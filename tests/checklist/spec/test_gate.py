@@ -246,7 +246,7 @@ ENTRY = '[{"value": "x", "source_file": "a.log", "line_number": 1, "matched_cont
         ('{"a": 1, "b": true, "c": 1, "d": 1, "e": [], "f": {}}', ["thing.a"]),
         ('{"a": "x", "b": 1, "c": true, "d": false, "e": {}, "f": []}',
          ["thing.b", "thing.c", "thing.d", "thing.e", "thing.f"]),
-        ('"text"', ["thing must be a dict"]),
+        ('"text"', ["thing: Input should be a valid dictionary"]),
     ],
 )  # fmt: skip
 def test_values_of_the_example_are_of_their_types(fields: str, wrong: list[str]) -> None:

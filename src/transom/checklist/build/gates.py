@@ -16,7 +16,6 @@ from transom.checklist.build.logic_gates import check_hard_coding, check_likenes
 from transom.checklist.build.mutation import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
-    check_contract_names,
     check_forbidden,
     check_locked_layer,
     check_signatures,
@@ -182,7 +181,7 @@ async def _logic_rows(prober: Prober, atoms: Parts, own: tuple[str, ...]) -> lis
 def _static_rows(atoms: Parts) -> list[GateRow]:
     return [
         _row("syntax", check_syntax(atoms)),
-        _row("signatures", [*check_signatures(atoms), *check_contract_names(atoms)]),
+        _row("signatures", check_signatures(atoms)),
         _row("forbidden_io", check_forbidden(atoms)),
         _row("locked_layer", check_locked_layer(atoms)),
     ]

@@ -49,22 +49,29 @@ def _unparsed(source: str, atoms: Parts) -> Iterator[Finding]:
 
 
 def check_signatures(atoms: Parts) -> list[Finding]:
-    """Whether the functions stand at module level with exactly the contract's parameters."""
-    found = {node.name: node for tree in atoms.trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    """Whether each function of the contract stands once, at module level, with exactly its parameters.
+
+    Nothing else may have its name, so that what is looked at is what runs.
+    """
+    top = {id(node) for tree in atoms.trees for node in tree.body}
+    methods = {id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body}
+    bound = [(name, node) for node in atoms.nodes if id(node) not in methods for name in _bound(node)]
     findings: list[Finding] = []
     for name, signature in SIGNATURES.items():
-        owner = FUNCTIONS[name]
+        owner, own = FUNCTIONS[name], [node for one, node in bound if one == name]
         wanted = ast.parse(f"{signature}: ...").body[0]
-        assert isinstance(wanted, ast.FunctionDef)
-        node = found.get(name)
-        if node is not None and _parameters(node) != _parameters(wanted):
-            findings.append(Finding("signatures", owner, node.lineno, f"{name} must be {signature}"))
-        elif node is None and tree_of(atoms.a if owner == ATOM_A else atoms.logic):
+        first = next((node for node in own if isinstance(node, ast.FunctionDef) and id(node) in top), None)
+        if first is not None and _parameters(first) != _parameters(wanted):
+            findings.append(Finding("signatures", owner, first.lineno, f"{name} must be {signature}"))
+        elif first is None and tree_of(atoms.a if owner == ATOM_A else atoms.logic):
             findings.append(Finding("signatures", owner, None, f"there is no function {name}; write {signature}"))
+        again = [getattr(node, "lineno", None) for node in own if node is not first]
+        findings += [Finding("signatures", owner, line, f"{name} is defined a second time") for line in again]
     return findings
 
 
-def _parameters(node: ast.FunctionDef) -> tuple[object, ...]:
+def _parameters(node: ast.stmt) -> tuple[object, ...]:
+    assert isinstance(node, ast.FunctionDef)
     arguments = node.args
     return (
         [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)],
@@ -101,21 +108,6 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         yield node.module or "."
-
-
-def check_contract_names(atoms: Parts) -> list[Finding]:
-    """Whether each function of the contract is the only thing of its name, so that what is looked at is what runs."""
-    findings: list[Finding] = []
-    defined: list[str] = []
-    top = {id(node) for tree in atoms.trees for node in tree.body}
-    methods = {id(node) for kind in atoms.nodes if isinstance(kind, ast.ClassDef) for node in kind.body}
-    for node in (node for node in atoms.nodes if id(node) not in methods):
-        for name in (one for one in _bound(node) if one in SIGNATURES):
-            defined.append(name)
-            if defined.count(name) > 1 or id(node) not in top or not isinstance(node, ast.FunctionDef):
-                line = getattr(node, "lineno", None)
-                findings.append(Finding("signatures", FUNCTIONS[name], line, f"{name} is defined a second time"))
-    return findings
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

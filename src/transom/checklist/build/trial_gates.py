@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -123,27 +124,14 @@ def _extraction(file: RealFile, entries: list[object]) -> Check:
 
 
 def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
-    """The first key or field that differs, where there are as many entries."""
-    for number, (one, two) in enumerate(zip(whole, pieces, strict=False), 1):
-        found = _differing(one, two)
-        if found and len(whole) == len(pieces):
-            name, mine, theirs = found
-            return f": {name} of entry {number} is {_brief(mine)} in the whole and {_brief(theirs)} in pieces"
-    return f": {len(whole)} entries in the whole and {len(pieces)} in pieces" if len(whole) != len(pieces) else ""
-
-
-def _differing(one: object, two: object, name: str = "") -> tuple[str, object, object] | None:
+    """The first entry that differs, where there are as many."""
+    if len(whole) != len(pieces):
+        return f": {len(whole)} entries in the whole and {len(pieces)} in pieces"
+    number, one, two = next(row for row in zip(itertools.count(1), whole, pieces) if row[1] != row[2])
     if isinstance(one, dict) and isinstance(two, dict):
-        for key in (*one, *(key for key in two if key not in one)):
-            found = _differing(one.get(key), two.get(key), f"{name}.{key}" if name else str(key))
-            if found:
-                return found
-        return None
-    return None if one == two else (name, one, two)
-
-
-def _brief(value: object) -> str:
-    return repr(value)[:60]
+        keys = [key for key in one if one[key] != two.get(key)]
+        one, two = ({key: entry.get(key) for key in keys} for entry in (one, two))
+    return f": entry {number} has {one!r:.120} in the whole and {two!r:.120} in pieces"
 
 
 async def _seen(worker: Worker, scope: Scope, file: RealFile) -> list[object]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from transom.agent import call
-from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route, tree_of
+from transom.checklist.build.artifacts import ATOM_B, ATOM_C, CHECKER, route
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
@@ -150,35 +149,10 @@ def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> Log
         named: the artifacts that the findings name.
     """
     checker = after.checker if CHECKER in named else before.checker
-    atoms = _kept_atoms(before.atoms, after.atoms, named)
+    atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
         checker = {**checker, "atoms": "own" if atoms else "standard"}
     return LogicReply(checker=checker, atoms=atoms)
-
-
-def _kept_atoms(before: str, after: str, named: frozenset[str]) -> str:
-    """Atoms B and C; each from the answer only where a finding names it."""
-    if not named & {ATOM_B, ATOM_C}:
-        return before
-    old, new = _halves(before), _halves(after)
-    if named >= {ATOM_B, ATOM_C} or old is None or new is None:
-        return after
-    b = new[0] if ATOM_B in named else old[0]
-    c = new[1] if ATOM_C in named else old[1]
-    return f"{b}\n\n\n{c}\n"
-
-
-def _halves(code: str) -> tuple[str, str] | None:
-    """Atom B with its helpers, and atom C; None where the code does not parse or has no atom C."""
-    body = tree.body if (tree := tree_of(code)) else []
-    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == "check_existence"]
-    if not found:
-        return None
-    node, lines = found[-1], code.splitlines()
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
-    own = lines[first : node.end_lineno]
-    rest = lines[:first] + lines[node.end_lineno :]
-    return "\n".join(rest).strip("\n"), "\n".join(own)
 
 
 def _sections(state: BuildState, *numbers: str) -> list[_Given]:

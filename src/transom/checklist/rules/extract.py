@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import itertools
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pprint
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from transom.checklist.rules.fragments import (
     stage,
     tally,
 )
-from transom.checklist.rules.literals import words_before
+from transom.checklist.rules.literals import gate
 from transom.checklist.rules.log_rules import Messages
 from transom.checklist.rules.reading_rules import Extraction, Rows
 from transom.checklist.rules.shapes import Domain, KnownSource
@@ -31,8 +31,6 @@ _PIECES: Final[Mapping[str, tuple[Piece, ...]]] = {
     "messages": (ending.Ending, tally.Tally, messages.MessageReader),
     "rows": (rows.RowReader,),
 }
-_WIDTH: Final = 118
-_MANY: Final = 16  # words, from which looking for them first pays
 
 _TOP = '''\
 """Atom A: reads {title}. Pure: text in, entries out."""
@@ -88,6 +86,9 @@ class Wanted:
     stage: Asked | None = None
 
 
+_literal = functools.partial(pprint.pformat, width=118, sort_dicts=False, compact=True)
+
+
 def make_atom(domain: Domain, wanted: Wanted) -> str:
     """The source of Atom A."""
     rules = make_rules(domain, wanted)
@@ -100,6 +101,7 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.Known,
         main.Account,
         main.Reading,
+        main.Gate,
         main.File,
     ]
     about = {source.kind: source for source in domain.sources}
@@ -155,44 +157,24 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
     }
     counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
     told |= {name: regexes for name, regexes in known.items() if regexes}
-    if words := _gate(source, used, rules):
-        told["words"] = words
+    if shown := _gate(source, used, rules):
+        told["gate"] = shown
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
     return told | ({"counts": counts} if counts else {})
 
 
-def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> str:
-    """A regex, over small letters, for what every line holds that some reader or guard must see; empty where each must.
-
-    Words with the same first letter stand together, so that few are tried at each place.
-    """
-    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values()]
+def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> list[str]:
+    """What shows the lines that some reader or guard must see, as the atom's `Gate` takes it; empty where each must."""
+    guards = [*source.must_be_read, *source.known_by, *source.refuse, *source.ends, *source.ends.values(), "\x1b"]
     guards += [one for regexes in source.counts.values() for one in regexes]
     guards += [one for rule in used for one in rule.must_be_read]
     guards += [source.mentions] if source.mentions != "." else []  # the first line is always seen
-    raw = ["\x1b"]
-    for rule in (*used, *(one for one in rules if isinstance(one, Messages) and one.file == source.kind)):
-        if isinstance(rule, Rows) and (rule.keys or rule.strip):
-            return ""
-        guards += rule.watched()
-        if isinstance(rule, Messages):
-            raw.append(rule.strange)
-    words = words_before(guards)
-    if not words:
-        return ""
-    by_letter = [list(group) for _, group in itertools.groupby(words, key=lambda word: word[0])]
-    told = [f"{re.escape(group[0][0])}(?:{'|'.join(re.escape(word[1:]) for word in group)})" for group in by_letter]
-    return "|".join([*told, *raw])
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as the atom takes it. One that looks for many words has them beside it: they are looked for first."""
-    told = {name: value for name, value in row.items() if value}
-    words = words_before([row["match"]]) or []
-    if len(words) >= _MANY and min(map(len, words)) > 1 and not all(word[0] == "\n" for word in words):
-        told["words"] = words
-    return told
+    if any(rule.keys for rule in used):
+        return []
+    messages = (rule for rule in rules if isinstance(rule, Messages) and rule.file == source.kind)
+    guards += [one for rule in used for one in rule.watched()] + [one for rule in messages for one in rule.watched()]
+    return gate(guards)
 
 
 def read_with(rule: dict[str, Any], lines_: list[str]) -> tuple[list[dict[str, Any]], set[int]]:
@@ -228,7 +210,7 @@ def _rule(told: Extraction, fields: Mapping[str, Sequence[str]], narrow: Mapping
         guards = ("must_be_read", "may_be_skipped")
         rule = {name: value for name, value in rule.items() if name not in guards and value not in ({}, [])}
         if told.rows:
-            rule["rows"] = [_row(row) for row in rule["rows"]]
+            rule["rows"] = [{name: value for name, value in row.items() if value} for row in rule["rows"]]
     if isinstance(told, Messages):
         parts = [*rule["targets"], rule["run"]]
         *targets, run = [
@@ -245,38 +227,3 @@ def _fielded(rule: dict[str, Any], fields: Mapping[str, Sequence[str]], narrow: 
     kept = [name for name in fields[category] if name not in omitted]
     rule = {**rule, "fields": kept}
     return {**{name: value for name, value in rule.items() if value not in ({}, [])}, "narrow": own} if own else rule
-
-
-def _literal(value: object) -> str:
-    """A literal whose elements fill lines like the words of a text; no string is broken, so that a regex stays one."""
-    text, column = "", 0
-    for piece in _pieces(value):
-        if column and column + len(piece.rstrip()) > _WIDTH:
-            text, column = text.rstrip() + "\n    ", 4
-        text += piece
-        column += len(piece)
-    return text
-
-
-def _pieces(value: object, after: str = "") -> Iterator[str]:
-    match value:
-        case dict() if value:
-            yield "{"
-            *others, last = value.items()
-            for key, item in others:
-                yield from _headed(f"{key!r}: ", _pieces(item, ", "))
-            yield from _headed(f"{last[0]!r}: ", _pieces(last[1], "}" + after))
-        case list() if value:
-            yield "["
-            for item in value[:-1]:
-                yield from _pieces(item, ", ")
-            yield from _pieces(value[-1], "]" + after)
-        case str() if "\\" in value and "'" not in value and not value.endswith("\\"):
-            yield f"r'{value}'{after}"
-        case _:
-            yield f"{value!r}{after}"
-
-
-def _headed(head: str, pieces: Iterator[str]) -> Iterator[str]:
-    yield head + next(pieces)
-    yield from pieces

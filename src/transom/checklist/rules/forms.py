@@ -49,6 +49,8 @@ _PAIRS = {"[": "]", "(": ")"}
 class FormError(ValueError):
     """A template cannot be read, or names a list that does not exist."""
 
+    template = ""
+
 
 @dataclass(frozen=True)
 class Match:
@@ -122,9 +124,13 @@ class Grammar:
         return OneOf([self._read(template, seen) for template in templates])
 
     def _read(self, template: str, seen: tuple[str, ...]) -> Node:
-        node, rest = self._parse(_TOKEN.findall(template), seen)
-        if rest:
-            raise FormError(f"unexpected {rest[0]!r} in a template")
+        try:
+            node, rest = self._parse(_TOKEN.findall(template), seen)
+            if rest:
+                raise FormError(f"unexpected {rest[0]!r} in a template")
+        except FormError as error:
+            error.template = error.template or template
+            raise
         return node
 
     def _parse(self, tokens: Sequence[str], seen: tuple[str, ...]) -> tuple[Node, Sequence[str]]:

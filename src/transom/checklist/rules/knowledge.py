@@ -5,15 +5,15 @@ A domain is data. A file of a person's own folder adds one, or takes the place o
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from transom.canonical import Json, digest
-from transom.checklist.rules.forms import FormError
+from transom.checklist.rules.forms import FormError, flat
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.saying import Common
 from transom.checklist.rules.shapes import Domain
@@ -22,17 +22,6 @@ from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
 from transom.formats.yaml_models import validate_yaml
 
 SHIPPED: Final = Path(__file__).parents[1] / "knowledge"
-
-_SOURCE_REGEXES: Final = frozenset(
-    {"signs", "must_be_read", "may_be_skipped", "counts", "mentions", "known_by", "called", "ends"}
-)
-_RULE_REGEXES: Final = frozenset(
-    {
-        *("rows", "match", "keys", "from", "to", "before", "head", "row", "above", "until", "join", "goes_on", "steps"),
-        *("strip", "must_be_read", "may_be_skipped", "patterns", "begins", "ends", "anyone", "after", "other"),
-        *("further", "grave", "strange", "alarm", "aside", "spoken", "quoted", "counts", "severities", "hidden"),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
         if isinstance(file.data, dict) and "common" in file.data:
             commons[name] = validate_yaml(Common, file)
             continue
-        domain = _domain(file)
+        domain = validate_yaml(Domain, file)
         if domain.domain in domains:
             raise InputError(
                 f"the domain {domain.domain} stands in {files[domain.domain]} already",
@@ -131,89 +120,23 @@ def _paths(dirs: Sequence[Path]) -> dict[str, Path]:
 
 def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
     """Compile a person's templates at once, so that a slip is told with its line and not with the first description."""
-    _check_lists(domain, common, file)
     try:
         language = Language(domain, common)
+        for claim in domain.claims:
+            for template in itertools.chain(*claim.slots().values()):
+                language.of_claim(claim).compile(template)
+        listed = (template for words in domain.lists.values() for template in flat(words))
+        for template in (*listed, *(say for form in domain.forms for say in form.say)):
+            language.grammar.compile(template)
     except FormError as error:
-        raise InputError(f"the words of an entity: {error}", where=file.where("entities")) from error
-    told = [
-        (language.of_claim(claim), say, ("claims", n, slot, position))
-        for n, claim in enumerate(domain.claims)
-        for slot, templates in claim.slots().items()
-        for position, say in enumerate(templates)
-    ]
-    told += [
-        (language.grammar, say, ("forms", n, "say", position))
-        for n, form in enumerate(domain.forms)
-        for position, say in enumerate(form.say)
-    ]
-    for grammar, say, at in told:
-        try:
-            grammar.compile(say)
-        except FormError as error:
-            raise InputError(f"{error}: {say}", where=file.where(*at)) from error
-
-
-def _check_lists(domain: Domain, common: Common, file: YamlFile) -> None:
-    """A slip in a word list is told where it stands, not where the list is named first."""
-    grammar = Language(domain.model_copy(update={"entities": ()}), common).grammar
-    broken: list[tuple[str, str, int, FormError]] = []
-    own = {name: words for name, words in domain.lists.items() if name not in domain.shared}
-    for name, words in own.items():
-        for line, say in _listed(file, name, words):
-            try:
-                grammar.compile(say)
-            except FormError as error:
-                broken.append((name, say, line, error))
-    names = {name for name, *_ in broken}
-    # One that only names a list with a slip in it is not where the slip is.
-    first = [one for one in broken if not any(f"{{{name}" in one[1] for name in names)]
-    for _, say, line, slip in first or broken:
-        raise InputError(f"{slip}: {say}", where=f"{file.path}:{line}") from slip
-
-
-def _listed(
-    file: YamlFile, name: str, words: tuple[str, ...] | dict[str, tuple[str, ...]]
-) -> Iterator[tuple[int, str]]:
-    """Line and template of each element of a list, also of one with keys."""
-    if isinstance(words, dict):
-        for key, templates in words.items():
-            yield from ((file.line_of("lists", name, key, n), say) for n, say in enumerate(templates))
-    else:
-        yield from ((file.line_of("lists", name, n), say) for n, say in enumerate(words))
+        at = next((at for at, text in file.written.items() if text == error.template), ())
+        raise InputError(f"{error}: {error.template}", where=file.where(*at)) from error
 
 
 def _merged(old: Common, new: Common) -> Common:
-    return new.model_copy(
-        update={
-            "lists": {**old.lists, **new.lists},
-            "shared": {**old.shared, **new.shared},
-            "stages": {**old.stages, **new.stages},
-            "leads": {**old.leads, **new.leads},
-            "tails": {**old.tails, **new.tails},
-            "frames": (*old.frames, *new.frames),
-            "forms": (*old.forms, *new.forms),
-            "waiver_words": (*old.waiver_words, *new.waiver_words),
-            "waiver_modes": new.waiver_modes or old.waiver_modes,
-            "waiver_guidance": new.waiver_guidance or old.waiver_guidance,
-        }
-    )
-
-
-def _domain(file: YamlFile) -> Domain:
-    domain = validate_yaml(Domain, file)
-    told = [(text, at) for at, text in file.written.items() if _is_regex(at)]
-    for n, source in enumerate(domain.sources):
-        told += [(pattern, ("sources", n)) for pattern in (*source.refuse, *source.ends)]
-    for text, at in told:
-        try:
-            re.compile(text)
-        except re.error as error:
-            raise InputError(f"the regex {text!r} cannot be read: {error}", where=file.where(*at)) from error
-    return domain
-
-
-def _is_regex(at: tuple[str | int, ...]) -> bool:
-    """Whether a value of the file is a regex: by the names of the keys that it stands under."""
-    names = {"sources": _SOURCE_REGEXES, "read": _RULE_REGEXES}.get(str(at[0]) if at else "", frozenset())
-    return any(part in names for part in at[2:]) and not {"says", "columns", "cells"}.intersection(at)
+    """What is named by keys adds or takes the place of the same, and what is listed adds."""
+    told: dict[str, Any] = {}
+    for name in Common.model_fields:
+        mine, others = getattr(old, name), getattr(new, name)
+        told[name] = mine | others if isinstance(mine, dict) else (*mine, *others) if isinstance(mine, tuple) else mine
+    return old.model_copy(update=told)

@@ -1,11 +1,13 @@
 """Which words a line must hold before any expression can match it, so that a reader looks for these first.
 
-All this is about ASCII texts: other ones are read line by line. A word in front of which stands a line feed begins the
-line.
+All this is about ASCII texts in small letters whose blanks are spaces; other ones are read line by line. A word in
+front of which stands a line feed begins the line.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 import re._constants as op  # type: ignore[import-not-found]  # the library's own, without stubs
 import re._parser as parser  # type: ignore[import-not-found]  # as above
 from collections.abc import Iterable, Sequence
@@ -14,8 +16,12 @@ from typing import Any, Final, TypeAlias
 Words: TypeAlias = frozenset[str]
 
 _NEVER: Final[Words] = frozenset()  # what has these words matches no ASCII text
+_NOTHING: Final[Words] = frozenset(("",))
 _REPEATS: Final = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
-_FEW: Final = 4  # characters of a set that count as words
+_FEW, _MANY = 26, 64  # characters of a set that count as words, and words that a run may grow to
+_ALL: Final = " 0e_1taoins2rh.ldcu3/456789mfpgy(:,-wbv)kxjqz"  # characters of logs, the most frequent first
+_OFTEN: Final = frozenset(_ALL[:20])
+_RARE: Final = 3  # what a word must weigh to be looked for
 
 
 def words_before(regexes: Iterable[str]) -> list[str] | None:
@@ -29,29 +35,138 @@ def words_before(regexes: Iterable[str]) -> list[str] | None:
     return sorted(word for word in found if not any(other != word and other in word for other in found))
 
 
+def gate(regexes: Iterable[str]) -> list[str]:
+    """One or two expressions, of which one is found wherever one of these matches a line; none where some has no word.
+
+    The first is for a text in small letters and with spaces for blanks, the second for the text as it is, with a line
+    feed in front of it. Both begin with a character that is seldom met, so that few places are tried.
+    """
+    words: list[str] = []
+    heads: list[str] = []
+    for regex in dict.fromkeys(regexes):
+        found = words_before([regex])
+        if (found is None or min(map(_weight, found), default=_RARE) < _RARE) and _begins_a_line(regex):
+            heads.append(re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"^\(\?i\)(.*)", r"(?i:\1)", regex)))
+        elif found is None:
+            return []
+        else:
+            words += found
+    return [_search_for(words), *([rf"(?m)\n(?:{'|'.join(heads)})"] if heads else [])]
+
+
+def _search_for(words: Iterable[str]) -> str:
+    """An expression for any of these words: each from its rarest character on, and what stands before that behind."""
+    told = []
+    for word in dict.fromkeys(words):
+        at = max(range(len(word)), key=lambda place: _ALL.find(word[place]) % 99)
+        told.append((word[at], re.escape(word[at + 1 :]) + (f"(?<={re.escape(word)})" if at else "")))
+    by_letter = itertools.groupby(sorted(told), key=lambda one: one[0])
+    return "|".join(f"{re.escape(letter)}(?:{'|'.join(rest for _, rest in group)})" for letter, group in by_letter)
+
+
+def _weight(word: str) -> int:
+    return sum(1 if one in _OFTEN or one == "\n" else 2 for one in word)
+
+
+def _begins_a_line(regex: str) -> bool:
+    """Whether an expression is tried at heads of lines alone, and matches in a text wherever it does in the line."""
+    told = parser.parse(regex)
+    plain = not told.state.flags & ~(re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0))
+    return plain and "(?P=" not in regex and _anchored(list(told)) and not _loses(told)
+
+
+def _anchored(parts: Sequence[Any]) -> bool:
+    if not parts:
+        return False
+    code, value = parts[0]
+    if code is op.BRANCH:
+        return all(_anchored(list(branch)) for branch in value[1])
+    return (code, value) == (op.AT, op.AT_BEGINNING) or (code is op.SUBPATTERN and _anchored(list(value[3])))
+
+
+def _loses(parts: Iterable[Any]) -> bool:
+    """Whether what stands in the next lines may keep an expression from matching a line."""
+    for code, value in parts:
+        firm = code in (op.ASSERT_NOT, op.ATOMIC_GROUP, op.POSSESSIVE_REPEAT)
+        inner = _inner(code, value)
+        if (firm and any(map(_crosses, inner))) or any(map(_loses, inner)) or value is op.AT_END_STRING:
+            return True
+    return False
+
+
+def _crosses(parts: Iterable[Any]) -> bool:
+    """Whether a line feed may be among what these parts match."""
+    for code, value in parts:
+        if code in (op.NOT_LITERAL, op.CATEGORY) or (code is op.IN and _characters(code, value, most=200) is None):
+            return True
+        if any(map(_crosses, _inner(code, value))):
+            return True
+    return False
+
+
+def _inner(code: Any, value: Any) -> list[Any]:
+    match code:
+        case op.BRANCH:
+            return list(value[1])
+        case op.SUBPATTERN:
+            return [value[3]]
+        case op.ASSERT | op.ASSERT_NOT:
+            return [value[1]]
+        case op.ATOMIC_GROUP:
+            return [value]
+    return [value[2]] if code in _REPEATS else []
+
+
 def _of_all(parts: Iterable[Any]) -> Words | None:
     """The best words of parts that stand one after the other."""
     parts = list(parts)
     sets: list[Words] = []
-    run = ""
+    run: Words = _NOTHING
     for code, value in parts:
-        if code is op.LITERAL and value < 128:
-            run += chr(value).lower()
-        elif code is not op.AT:  # a place takes no character
-            sets += _of_run(run)
-            run = ""
-            inner = _of_one(code, value)
-            sets += [inner] if inner is not None else []
-    sets += _of_run(run)
+        begins, whole = _heads([(code, value)])
+        told = _joined(run, begins)
+        if whole and told is not None:
+            run = told
+            continue
+        inner = _of_one(code, value)
+        sets += [told or run, *([inner] if inner is not None else [])]
+        run = begins if code in _REPEATS and value[0] and _heads(value[2])[1] else _NOTHING
+    sets = [words for words in (*sets, run) if not any(not word.strip() for word in words)]
     if _NEVER in sets:
         return _NEVER
     if parts[:1] == [(op.AT, op.AT_BEGINNING)] and (first := _first(parts)):
         sets.append(frozenset(f"\n{one}" for one in first))
-    return max(sets, key=lambda words: (min(map(len, words)), -len(words)), default=None)
+    return max(sets, key=lambda words: (min(map(_weight, words)), -len(words)), default=None)
 
 
-def _of_run(run: str) -> list[Words]:
-    return [frozenset((run,))] if run.strip() else []
+def _heads(parts: Iterable[Any]) -> tuple[Words, bool]:
+    """How all texts begin that parts can match, and whether that is all of them; blanks are spaces."""
+    told: Words = _NOTHING
+    for code, value in parts:
+        begins: tuple[Words, bool] = (_NOTHING, code is op.AT)
+        if code in (op.LITERAL, op.IN):
+            found = _characters(code, value)
+            begins = (_NOTHING, False) if found is None else (found, True)
+        elif code is op.BRANCH:
+            each = [_heads(branch) for branch in value[1]]
+            begins = frozenset().union(*(one for one, _ in each)), all(whole for _, whole in each)
+        elif code is op.SUBPATTERN:
+            begins = _heads(value[3])
+        elif code in _REPEATS and value[1] == 1:
+            one, whole = _heads(value[2])
+            begins = (one if value[0] else one | _NOTHING), whole
+        elif code in _REPEATS and value[0]:
+            begins = _heads(value[2])[0], False
+        longer = _joined(told, begins[0])
+        if longer is None or not begins[1]:
+            return longer or told, False
+        told = longer
+    return told, True
+
+
+def _joined(heads: Words, tails: Words) -> Words | None:
+    """Each of the first with each of the second behind it; None of too many."""
+    return frozenset(a + b for a in heads for b in tails) if len(heads) * len(tails) <= _MANY else None
 
 
 def _of_one(code: Any, value: Any) -> Words | None:
@@ -59,20 +174,12 @@ def _of_one(code: Any, value: Any) -> Words | None:
     match code:
         case op.FAILURE:
             return _NEVER
-        case op.LITERAL | op.IN:
-            characters = _characters(code, value)
-            return None if characters is None or len(characters) > _FEW else characters
         case op.BRANCH:
             return _of_any(value[1], _of_all)
-        case op.SUBPATTERN:
-            return _of_all(value[3])
-        case op.ASSERT:
-            return _of_all(value[1])
         case op.ASSERT_NOT:
             return None if len(value[1]) else _NEVER
-        case op.ATOMIC_GROUP:
-            return _of_all(value)
-    return _of_all(value[2]) if code in _REPEATS and value[0] else None
+    inner = _inner(code, value)
+    return _of_all(inner[0]) if inner and (code not in _REPEATS or value[0]) else None
 
 
 def _of_any(branches: Sequence[Any], of: Any) -> Words | None:
@@ -84,7 +191,8 @@ def _first(parts: Iterable[Any]) -> Words | None:
     """The characters with which these parts can begin; None where that cannot be told."""
     for code, value in parts:
         if code in (op.LITERAL, op.IN):
-            return _characters(code, value)
+            found = _characters(code, value)
+            return None if found is None or " " in found else found
         if code is op.BRANCH:
             return _of_any(value[1], _first)
         if code is op.SUBPATTERN:
@@ -96,19 +204,21 @@ def _first(parts: Iterable[Any]) -> Words | None:
     return None
 
 
-def _characters(code: Any, value: Any) -> Words | None:
-    """The ASCII characters of a literal or of a set, in small letters."""
+def _characters(code: Any, value: Any, most: int = _FEW) -> Words | None:
+    """The ASCII characters of a literal or of a set, in small letters; None of many, or where a line feed is one."""
     found: set[int] = set()
     for kind, told in [(code, value)] if code is op.LITERAL else value:
         if kind is op.LITERAL:
             found.add(told)
         elif kind is op.RANGE:
             found.update(range(told[0], told[1] + 1))
+        elif (kind, told) == (op.CATEGORY, op.CATEGORY_SPACE) and most == _FEW:
+            found.add(32)
         else:
             return None
     small = {chr(one).lower() for one in found} | {chr(one).upper().lower() for one in found}
-    kept = frozenset(one for one in small if one.isascii())
-    return None if any(one.isspace() for one in kept) else kept
+    kept = frozenset(" " if one.isspace() else one for one in small if one.isascii())
+    return None if "\n" in small or len(kept) > most else kept
 
 
-__all__ = ["words_before"]
+__all__ = ["gate", "words_before"]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
-from transom.checklist.rules.rule import Rule
-from transom.checklist.rules.saying import Key, Line
+from transom.checklist.rules.saying import Key, Line, Regex
 
 
 class MessageTarget(Shape):
     """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
 
     category: Key
-    patterns: Annotated[tuple[Line, ...], Field(min_length=1)]
+    patterns: Annotated[tuple[Regex, ...], Field(min_length=1)]
     value: Line
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
 
@@ -34,17 +32,17 @@ class Run(Shape):
     """
 
     category: Key
-    begins: Line
+    begins: Regex
     maps: dict[Key, dict[str, Json]]
     value: Line
-    ends: dict[Key, Line]
-    anyone: Line
-    after: Line
+    ends: dict[Key, Regex]
+    anyone: Regex
+    after: Regex
     always: tuple[Key, ...]
     once: bool = True
 
 
-class Messages(Rule):
+class Messages(Shape):
     """The messages of a log, in which no other line may speak of the matter.
 
     Regexes of whole lines (`patterns`, `other`, `further`, `spoken`, `row`, those of `run`) fit from a line's head on.
@@ -64,27 +62,31 @@ class Messages(Rule):
     """
 
     kind: Literal["messages"]
+    file: Key
+    about: Line
     targets: Annotated[tuple[MessageTarget, ...], Field(min_length=1)]
     run: Run
-    other: Line
-    further: Line
-    grave: Line
-    strip: Line
-    strange: Line
-    alarm: dict[Key, dict[str, Line]]
-    aside: tuple[Line, ...]
-    spoken: Line
-    quoted: tuple[Line, ...]
-    counts: dict[Key, tuple[Line, ...]]
-    severities: dict[Key, Line]
-    row: Line
-    hidden: Line
+    other: Regex
+    further: Regex
+    grave: Regex
+    strip: Regex
+    strange: Regex
+    alarm: dict[Key, dict[str, Regex]]
+    aside: tuple[Regex, ...]
+    spoken: Regex
+    quoted: tuple[Regex, ...]
+    counts: dict[Key, tuple[Regex, ...]]
+    severities: dict[Key, Regex]
+    row: Regex
+    hidden: Regex
 
     def watched(self) -> list[str]:
-        alarms = [re.escape(word) for words in self.alarm.values() for word in words]
+        """As of rows."""
+        alarms = [f"(?i){regex}" for words in self.alarm.values() for regex in words.values()]
         told = [regex for target in self.targets for regex in target.patterns]
         run = [self.run.begins, self.run.anyone, *self.run.ends.values()]
         return [*told, *alarms, *run, self.other, self.row, self.hidden, "sev"]  # the last heads a table of counts
 
     def categories(self) -> tuple[str, ...]:
+        """As of rows."""
         return (*(target.category for target in self.targets), self.run.category)

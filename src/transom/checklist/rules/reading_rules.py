@@ -9,8 +9,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
 from transom.checklist.rules.log_rules import Messages
-from transom.checklist.rules.rule import Rule
-from transom.checklist.rules.saying import Key, Line
+from transom.checklist.rules.saying import Key, Line, Regex
 
 
 class Row(Shape):
@@ -21,7 +20,7 @@ class Row(Shape):
         denies: the line is no entry; it says that there is a violation, so that one number must be negative.
     """
 
-    match: Line
+    match: Regex
     says: dict[Key, Json] = Field(default_factory=dict)
     error: Line | None = None
     denies: bool = False
@@ -35,8 +34,8 @@ class Row(Shape):
 class Stretch(Shape):
     """The lines between two, both counted; without `from` from the first one, without `to` up to the last one."""
 
-    from_: Annotated[Line | None, Field(alias="from")] = None
-    to: Line | None = None
+    from_: Annotated[Regex | None, Field(alias="from")] = None
+    to: Regex | None = None
 
 
 class Block(Stretch):
@@ -48,7 +47,7 @@ class Block(Stretch):
         says: fields that the entry has where no row says otherwise.
     """
 
-    before: Line | None = None
+    before: Regex | None = None
     says: dict[Key, Json] = Field(default_factory=dict)
     shown: Literal["from", "to"] = "to"
 
@@ -62,8 +61,8 @@ class Table(Shape):
         empty: cells that say nothing.
     """
 
-    head: Line
-    row: Line = "."
+    head: Regex
+    row: Regex = "."
     columns: dict[Key, Line] = Field(default_factory=dict)
     cells: dict[Key, Literal["row", "column", "cell"]] = Field(default_factory=dict)
     empty: tuple[str, ...] = ("", "N/A", "-", "--")
@@ -121,10 +120,11 @@ class Follow(Shape):
     kind: Key
 
 
-class Rows(Rule):
+class Rows(Shape):
     """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an entry is.
 
     Attributes:
+        about: what its patterns mean, in Section 4.1's words.
         rows: the first one that fits a line tells its fields.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
         inside: where lines count.
@@ -141,20 +141,21 @@ class Rows(Rule):
     """
 
     kind: Literal["rows"] = "rows"
+    file: Key
     about: Line = "what is read"
     category: Key
     rows: tuple[Row, ...] = ()
     block: Block | None = None
     table: Table | None = None
-    keys: tuple[Line, ...] = ()
+    keys: tuple[Regex, ...] = ()
     inside: Stretch | None = None
-    above: tuple[Line, ...] = ()
-    until: Line | None = None
-    join: Line | None = None
-    goes_on: Line | None = None
-    strip: Line | None = None
+    above: tuple[Regex, ...] = ()
+    until: Regex | None = None
+    join: Regex | None = None
+    goes_on: Regex | None = None
+    strip: Regex | None = None
     where: dict[Key, Line] = Field(default_factory=dict)
-    steps: Line | None = None
+    steps: Regex | None = None
     maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
     unit: Unit | None = None
@@ -163,8 +164,8 @@ class Rows(Rule):
     follow: Follow | None = None
     omits: tuple[Key, ...] = ()
     value: Line = "{line}"
-    must_be_read: tuple[Line, ...] = ()
-    may_be_skipped: tuple[Line, ...] = ()
+    must_be_read: tuple[Regex, ...] = ()
+    may_be_skipped: tuple[Regex, ...] = ()
     error_if_nothing_read: Line | None = None
 
     @model_validator(mode="after")
@@ -175,9 +176,15 @@ class Rows(Rule):
             raise ValueError("a block has from, and one of to and before")
         return self
 
+    def categories(self) -> tuple[str, ...]:
+        """What it yields."""
+        return (self.category,)
+
     def watched(self) -> list[str]:
+        """Regexes of lines that change something where nothing goes on from the lines before."""
         ends = [self.inside, self.block]
-        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps, self.join]
+        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps]
+        told += [self.join, self.goes_on, self.strip]
         told += [regex for one in ends if one for regex in (one.from_, one.to)]
         told += [self.block.before if self.block else None, self.table.head if self.table else None]
         return [regex for regex in told if regex]

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from transom.checklist.atoms import Shape
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Line = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
 Template: TypeAlias = Line
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"the regex {text!r} cannot be read: {error}") from error
+    return text
+
+
+Regex = Annotated[Line, AfterValidator(_regex)]
 Lists: TypeAlias = dict[Key, tuple[Template, ...] | dict[Key, tuple[Template, ...]]]
 SentenceKind = Literal["claim", "unit", "text", "marker", "waive", "note"]
 

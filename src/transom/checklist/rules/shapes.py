@@ -12,7 +12,7 @@ from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.defaults import filled
 from transom.checklist.rules.reading_rules import Extraction
-from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Template
+from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Regex, Template
 
 # Special scenarios of a spec.
 MIN_SPECIAL: Final = 4
@@ -169,16 +169,16 @@ class KnownSource(Shape):
     rank: Rank
     entity: Key | None = None
     files: Annotated[tuple[Line, ...], Field(min_length=1)]
-    signs: Line | None = None
-    must_be_read: tuple[Line, ...] = ()
-    may_be_skipped: tuple[Line, ...] = ()
-    counts: dict[Key, tuple[Line, ...]] = Field(default_factory=dict)
-    mentions: Line = "."
+    signs: Regex | None = None
+    must_be_read: tuple[Regex, ...] = ()
+    may_be_skipped: tuple[Regex, ...] = ()
+    counts: dict[Key, tuple[Regex, ...]] = Field(default_factory=dict)
+    mentions: Regex = "."
     error_if_nothing_read: Line | None = None
-    known_by: tuple[Line, ...] = ()
-    refuse: dict[str, Line] = Field(default_factory=dict)
-    ends: dict[str, Line] = Field(default_factory=dict)
-    called: Line | None = None
+    known_by: tuple[Regex, ...] = ()
+    refuse: dict[Regex, Line] = Field(default_factory=dict)
+    ends: dict[Regex, Regex] = Field(default_factory=dict)
+    called: Regex | None = None
     stage: Literal["named", "silent", "once"] | None = None
     about: Line
 

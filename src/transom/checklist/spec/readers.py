@@ -191,7 +191,7 @@ def _item(parts: Sequence[Part]) -> SpecItem:
         passes=body(find(found, "PASS condition", "PASS")),
         fails=body(find(found, "FAIL condition", "FAIL")),
         line=parts[0].line,
-        take=words.take(take),
+        take=words.choice(take, words.TAKES),
         take_text=take,
         count=words.count(next(iter(count.codes()), body(count))) if count else None,
         count_text=body(count),

@@ -48,7 +48,6 @@ class Round:
 
     Attributes:
         number: 1..5.
-        role: whose call it is.
         tag: the reply's tag, and what later rounds know its text by.
         inputs: what its blocks are made from: `config`, `files`, `similar` or the tags of earlier rounds. `earlier.py`
             says what of an earlier text it sees.
@@ -57,7 +56,6 @@ class Round:
     """
 
     number: int
-    role: str
     tag: str
     inputs: tuple[str, ...]
     gate: Callable[[str, Mapping[str, str]], list[Finding]]
@@ -66,6 +64,10 @@ class Round:
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
         """What the gate holds against the text that was written from the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
+
+    @property
+    def role(self) -> str:
+        return f"checklist.{self.tag}"
 
     @property
     def stem(self) -> str:
@@ -201,10 +203,6 @@ def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:
     return check_section3(text, check)
 
 
-def _check_guide(text: str, given: Mapping[str, str]) -> list[Finding]:
-    return check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"]))
-
-
 def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]:
     """Accept a text whose Markdown parses as the section, i.e. holds the section's main part."""
 
@@ -219,16 +217,10 @@ def _accepts(parse: Callable[[str], object], part: str) -> Callable[[str], bool]
 
 ROUNDS = (
     Round(
-        1,
-        "checklist.analysis",
-        "analysis",
-        ("config", "similar"),
-        lambda text, _: check_analysis(text),
-        _accepts(parse_analysis, "steps"),
+        1, "analysis", ("config", "similar"), lambda text, _: check_analysis(text), _accepts(parse_analysis, "steps")
     ),
     Round(
         2,
-        "checklist.section1",
         "section1",
         ("config", "analysis"),
         lambda text, _: check_section1(text),
@@ -236,7 +228,6 @@ ROUNDS = (
     ),
     Round(
         3,
-        "checklist.section2",
         "section2",
         ("config", "section1", "analysis"),
         lambda text, given: check_section2(text, parse_section1(given["section1"])),
@@ -244,7 +235,6 @@ ROUNDS = (
     ),
     Round(
         4,
-        "checklist.section3",
         "section3",
         ("config", "section1", "section2", "analysis"),
         _check_waivers,
@@ -252,10 +242,9 @@ ROUNDS = (
     ),
     Round(
         5,
-        "checklist.section4",
         "section4",
         ("config", "files", "section1", "section2", "section3"),
-        _check_guide,
+        lambda text, given: check_section4(text, parse_section1(given["section1"]), parse_section2(given["section2"])),
         _accepts(parse_section4, "sources"),
     ),
 )

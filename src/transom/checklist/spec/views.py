@@ -10,6 +10,7 @@ The common blocks come first and in one order, so that the rounds share the long
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -17,13 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from transom.errors import InputError
-
 PROMPTS_DIR: Final = Path(__file__).resolve().parent.parent / "prompts"
-
-_SHORT_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {"task_": "task", "instructions_": "instructions", "template_section": "template_section"}
-)
 
 
 class Prompt(NamedTuple):
@@ -48,32 +43,14 @@ class View:
     tags: tuple[str, ...]
 
     @property
-    def blocks(self) -> tuple[str, ...]:
-        """All block names, our own first."""
-        return tuple(block for block, _ in self.prompt) + self.dynamic
-
-    @property
     def sees(self) -> frozenset[str]:
-        return frozenset(self.blocks)
-
-
-def load_prompt(name: str) -> str:
-    """The text of `prompts/<name>.md`, without its final line end.
-
-    Raises:
-        InputError: there is no such prompt.
-    """
-    return _read(PROMPTS_DIR / f"{name}.md")
+        return frozenset((*(block for block, _ in self.prompt), *self.dynamic))
 
 
 @cache
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").rstrip("\n")
-    except OSError as error:
-        raise InputError(
-            f"cannot read the prompt: {error.strerror}", where=str(path), hint="reinstall transom"
-        ) from error
+def load_prompt(name: str) -> str:
+    """The text of `prompts/<name>.md`, without its final line end."""
+    return (PROMPTS_DIR / f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
 def _view(files: str, dynamic: str, *tags: str) -> View:
@@ -81,7 +58,9 @@ def _view(files: str, dynamic: str, *tags: str) -> View:
 
 
 def _block(file: str) -> str:
-    return next((short for prefix, short in _SHORT_NAMES.items() if file.startswith(prefix)), file)
+    """`task_round3` is a block of the name `task`."""
+    short = re.match("(task|instructions)_|(template_section)", file)
+    return short[short.lastindex or 0] if short else file
 
 
 _COMMON: Final = "role principles type_system data_structure important_notes"

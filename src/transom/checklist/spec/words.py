@@ -7,7 +7,9 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
+
+from pydantic import JsonValue, TypeAdapter
 
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, Operator
@@ -17,6 +19,7 @@ from transom.formats.markdown import Fence
 
 V = TypeVar("V")
 
+_DATA: Final[TypeAdapter[Json]] = TypeAdapter(JsonValue)
 FIELD_TYPES: Final = ("String", "Boolean", "Integer", "Number", "List", "Object")
 
 _TYPE_WORDS: Final = {
@@ -35,9 +38,7 @@ MODES: Final[Mapping[str, Literal["require", "forbid"]]] = {
 QUANTIFIERS: Final[Mapping[str, Literal["exists", "each", "per_file"]]] = {
     "per file": "per_file", "each file": "per_file", "exists?": "exists", "each": "each",
 }  # fmt: skip
-_TAKES: Final[Mapping[str, Literal["first", "last", "all"]]] = {
-    "first": "first", "last": "last", "all": "all", "none": "all",
-}  # fmt: skip
+TAKES: Final[Mapping[str, Literal["first", "last"]]] = {"first": "first", "last": "last"}
 """What the words behind a label mean; a text may say more than the word."""
 
 _DOTTED = re.compile(r"(?<![\w./])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/])")
@@ -52,6 +53,7 @@ _COMPARISON = re.compile(
     re.DOTALL,
 )
 _COUNT = re.compile(r"(?P<op>==|!=|<=|>=|<|>|=)\s*(?P<value>\d{1,9})")
+_NAMES = re.compile(r"(?<=[:\[,\s])(?:true|false|null)(?=\s*[,}\]])")  # JSON's, in an otherwise Python literal
 _OPERATORS: Final = {
     "==": Operator.EQUALS, "=": Operator.EQUALS, "is": Operator.EQUALS, "equals": Operator.EQUALS,
     "!=": Operator.NOT_EQUALS, "is not": Operator.NOT_EQUALS,
@@ -121,12 +123,6 @@ def choice(text: str, words: Mapping[str, V]) -> V | None:
     return held.pop() if len(held) == 1 else None
 
 
-def take(text: str) -> Literal["first", "last"] | None:
-    """Take: `first`, `last`; None where it is neither."""
-    found = choice(text, _TAKES)
-    return None if found == "all" else found
-
-
 def count(text: str) -> Count | None:
     """Count: `<= 5`, `== 3`; None where it is no such comparison."""
     match = _COUNT.fullmatch(text.strip().strip("`").strip())
@@ -176,39 +172,19 @@ def literal(text: str) -> Json:
     Raises:
         ValueError: it is neither, with the reason.
     """
-    try:
-        return _as_json(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        reason = str(error)
-    try:
-        return _as_json(ast.literal_eval(_expression(text.strip())))
-    except SyntaxError as error:
-        if "'" in text or "True" in text or "None" in text:
+    bare, reason = re.sub(r"^\s*\w+\s*=(?!=)", "", text).strip(), ""
+    python = _NAMES.sub(lambda found: {"true": "True", "false": "False", "null": "None"}[found[0]], bare)
+    for read, written in ((json.loads, bare), (ast.literal_eval, bare), (ast.literal_eval, python)):
+        try:
+            with warnings.catch_warnings():
+                # A pattern in a plain string has escapes that Python warns of; the text is data, not code of ours.
+                warnings.simplefilter("ignore")
+                return _DATA.validate_python(read(written))
+        except SyntaxError as error:
             reason = f"{error.msg}, line {error.lineno}"
-    except (ValueError, TypeError, MemoryError, RecursionError) as error:  # a set of dictionaries is a TypeError
-        reason = str(error).split(" on line")[0]
+        except (ValueError, TypeError, MemoryError, RecursionError) as error:  # a set of dictionaries is a TypeError
+            reason = str(error).split(" on line")[0].split("\n")[-1].strip()
     raise ValueError(f"neither a Python nor a JSON literal ({reason})")
-
-
-class _JsonNames(ast.NodeTransformer):
-    """`true`, `false` and `null` in an otherwise Python literal."""
-
-    _VALUES: ClassVar = {"true": True, "false": False, "null": None}
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self._VALUES[node.id]) if node.id in self._VALUES else node
-
-
-def _expression(text: str) -> ast.expr:
-    with warnings.catch_warnings():
-        # A pattern in a plain string has escapes that Python warns of; the text is data, not code of ours.
-        warnings.simplefilter("ignore")
-        body = ast.parse(text).body
-    node = body[0] if len(body) == 1 else None
-    if not isinstance(node, ast.Expr | ast.Assign):
-        raise ValueError("more or less than one literal")
-    changed: ast.expr = _JsonNames().visit(node.value)
-    return changed
 
 
 def example(fence: Fence | None) -> Example | None:
@@ -219,16 +195,3 @@ def example(fence: Fence | None) -> Example | None:
         return Example(fence.text, literal(fence.text), fence.line)
     except ValueError as error:
         return Example(fence.text, None, fence.line, str(error))
-
-
-def _as_json(value: object) -> Json:
-    match value:
-        case None | bool() | int() | float() | str():
-            return value
-        case list() | tuple():
-            return [_as_json(part) for part in value]
-        case dict():
-            if not all(isinstance(key, str) for key in value):
-                raise ValueError("a key is not a text")
-            return {str(key): _as_json(part) for key, part in value.items()}
-    raise ValueError(f"{type(value).__name__} is not JSON data")

@@ -79,14 +79,15 @@ class Account:
         for one in made:
             self.seen.update(one["parsed_fields"])
 
-    def check(self) -> None:
-        """No line was overlooked, now that no entry is to come for one of them."""
+    def check(self, before: float) -> None:
+        """No line above this one was overlooked, now that no entry is to come for one of them."""
         for number, line in self.unread.items():
-            raise ValueError(f"line {number}: not understood: {line.strip()}")
+            if number < before:
+                raise ValueError(f"line {number}: not understood: {line.strip()}")
 
     def end(self) -> None:
         """Something was read where it has to be."""
-        self.check()
+        self.check(float("inf"))
         for category in self.counts:
             if category in self.counted and category not in self.seen:
                 number, line = self.counted[category]
@@ -111,10 +112,15 @@ class Reading:
             watcher.line(number, line)
             watcher.read(made)
         self.account.line(number, colourless(line))
-        self.account.read(made, self.took())
-        if self.account.unread and not any(reader.late() for reader in self.readers):
-            self.account.check()
+        made = self.accounted(made)
         self.known.line(number, line)
+        return made
+
+    def accounted(self, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Entries, once they are held against the lines that were to be read."""
+        self.account.read(made, self.took())
+        if self.account.unread:
+            self.account.check(min(reader.late() for reader in self.readers))
         return made
 
     def busy(self, number: int) -> bool:
@@ -122,11 +128,11 @@ class Reading:
         waits = any(reader.busy(number) for reader in self.readers) or any(one.silent for one in self.watchers)
         return waits or self.known.first is None
 
-    def passed(self, number: int, text: str) -> None:
-        """Lines behind this one that hold nothing to read; some readers want to know the last one."""
+    def passed(self, number: int, text: str) -> list[dict[str, Any]]:
+        """The entries that are certain by lines behind this one that hold nothing to read."""
         body = text.rstrip()
-        for reader in self.readers if body else ():
-            reader.passed(number + body.count("\n") + 1, body[body.rfind("\n") + 1 :])
+        last = (number + body.count("\n") + 1, body[body.rfind("\n") + 1 :]) if body else None
+        return self.accounted([one for reader in self.readers for one in reader.passed(last)])
 
     def took(self) -> set[int]:
         """The lines that the readers read with their last one, whether or not they make an entry."""
@@ -149,11 +155,29 @@ class Reading:
         return made
 
 
+class Gate:
+    """Where in a text the next line stands that holds a word of interest, or begins as lines of interest do."""
+
+    def __init__(self, text: str, words: str, *heads: str) -> None:
+        strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
+        small = text.lower().translate(strange | {9: " ", 13: " "})
+        self.told = [(re.compile(words), "\n" + small), *((re.compile(one), "\n" + text) for one in heads)]
+        self.begins = [-1] * len(self.told)
+
+    def next(self, at: int) -> int:
+        """Where the line before it begins, with which it may go on; the end of a piece may be one."""
+        for n, (regex, text) in enumerate(self.told):
+            if self.begins[n] < at:
+                found = regex.search(text, at)
+                self.begins[n] = text.rfind("\n", at, found.start() + 1) if found else len(text) - 1
+        return max(at, self.told[0][1].rfind("\n", at, min(self.begins)))
+
+
 class File:
     """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are certain by then.
 
     Where its name does not tell the kind, it is read as each kind that it may be, and the entries are `held` until a
-    line is the sign of one; without any sign it is of the first kind. Lines that hold none of the `words` of their kind
+    line is the sign of one; without any sign it is of the first kind. Lines that the `gate` of their kind does not show
     are passed over.
     """
 
@@ -174,34 +198,26 @@ class File:
         self.readings = {kind: Reading(kind, files[kind], readers[kind], watching[kind]) for kind in kinds}
         self.held: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
         self.refusals: dict[str, ValueError] = {}
-        self.words = {kind: re.compile(files[kind]["words"]) for kind in kinds if files[kind].get("words")}
+        self.gates = {kind: files[kind]["gate"] for kind in kinds if "gate" in files[kind]}
         self.number = 0
 
     def feed(self, text: str) -> list[dict[str, Any]]:
         """The entries that are certain by the end of a piece."""
         text = text.replace("\r\n", "\n")
         found: list[dict[str, Any]] = []
-        small, at = "\n" + text.lower(), 0
+        gate = Gate(text, *self.gates[self.kind]) if self.kind in self.gates and text.isascii() else None
+        at = 0
         while at < len(text):
-            at = self.next_line(text, small, at)
-            if at < len(text):
-                end = text.find("\n", at)
-                end = len(text) if end < 0 else end
-                self.number += 1
-                line, at = text[at:end], end + 1
-                found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
+            if gate and not self.signs and not self.readings[self.kind].busy(self.number):
+                begin = gate.next(at)
+                found += self.readings[self.kind].passed(self.number, text[at:begin]) if begin > at else []
+                self.number, at = self.number + text.count("\n", at, begin), begin
+            end = text.find("\n", at)
+            end = len(text) if end < 0 else end
+            self.number += 1
+            line, at = text[at:end], end + 1
+            found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
         return found
-
-    def next_line(self, text: str, small: str, at: int) -> int:
-        """Where the next line begins that must be seen; `small` is the text in small letters behind a line feed."""
-        words, reading = self.words.get(self.kind), self.readings[self.kind]
-        if self.signs or words is None or not text.isascii() or reading.busy(self.number):
-            return at
-        found = words.search(small, at)
-        begin = small.rfind("\n", at, found.end()) if found else len(text)
-        reading.passed(self.number, text[at:begin])
-        self.number += text.count("\n", at, begin) + (begin == len(text) and text[-1] != "\n")
-        return begin
 
     def guess(self, line: str) -> list[dict[str, Any]]:
         """A line of a file whose kind is not certain yet; what was held where it is now."""

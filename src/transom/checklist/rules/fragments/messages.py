@@ -94,13 +94,14 @@ class MessageReader:
         ending = self.ending
         return self.message == number or bool(self.tally.columns or ending.named or ending.weak)
 
-    def passed(self, number: int, line: str) -> None:
-        """The last line that is not blank, of lines with nothing to read."""
-        self.ending.last = (number, line)
+    def passed(self, last: tuple[int, str] | None) -> list[dict[str, Any]]:
+        """Nothing comes of lines with nothing to read but the last one that is not blank."""
+        self.ending.last = last or self.ending.last
+        return []
 
-    def late(self) -> bool:
+    def late(self) -> float:
         """The end of the file tells about the lines by which tools name themselves."""
-        return bool(self.runs)
+        return self.runs[0][0] if self.runs else float("inf")
 
     def end(self) -> list[dict[str, Any]]:
         """The runs, and how the last of them ended."""

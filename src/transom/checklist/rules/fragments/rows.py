@@ -117,10 +117,7 @@ class RowReader:
 
     def row(self, number: int, text: str) -> dict[str, Any] | None:
         """The groups of the first row that fits, and what it says beside them."""
-        small = "\n" + text.lower()
         for pattern, row in self.rows:
-            if "words" in row and text.isascii() and not any(word in small for word in row["words"]):
-                continue
             if found := pattern.search(text):
                 if "error" in row:
                     raise ValueError(f"line {number}: {row['error']}: {text.strip()}")
@@ -337,16 +334,18 @@ class RowReader:
         return made
 
     def busy(self, number: int) -> bool:  # noqa: ARG002  as other readers
-        """Whether the next line must be seen whatever it holds: something goes on."""
-        goes_on = bool(self.joined) or self.block is not None or self.head is not None
-        return bool(self.text) or (self.within and goes_on)
+        """Whether the next line must be seen whatever it holds: a line or a table goes on."""
+        goes_on = bool(self.joined) and "join" in self.res
+        return bool(self.text) or (self.within and (goes_on or self.head is not None))
 
-    def passed(self, number: int, line: str) -> None:
-        """Lines with nothing to read tell nothing."""
+    def passed(self, last: tuple[int, str] | None) -> list[dict[str, Any]]:  # noqa: ARG002  as other readers
+        """Of lines with nothing to read none goes on with the one before."""
+        self.took = set()
+        return self.whole() if self.joined else []
 
-    def late(self) -> bool:
-        """Whether an entry may still come for a line that went before."""
-        return bool(self.joined or self.text)
+    def late(self) -> float:
+        """The first line for which an entry may still come."""
+        return 1 if self.text else self.joined[0][0] if self.joined else float("inf")
 
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""

@@ -1,0 +1,222 @@
+"""Reading an item's YAML: values, patterns and waivers with their lines, slips named, mistakes refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import NoReturn
+
+from transom.canonical import Json
+from transom.checklist.atoms import AnyOf, Requirements, Waiver, Waivers
+from transom.checklist.patterns import is_split_regex, parts, pattern_problem
+from transom.errors import InputError
+from transom.formats.yaml_files import Key, YamlFile
+from transom.formats.yaml_models import nearest_key
+from transom.gates import Finding
+
+_NOT_APPLICABLE = ("n/a", "na", "")
+_WAIVER = ("pattern", "reason", "owner", "expires")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that a person should know and that stops nothing."""
+
+    line: int
+    message: str
+
+
+class SectionReader:
+    """Reads what one file requires and waives; collects warnings and findings on the way.
+
+    Args:
+        file: the YAML.
+        strict: what would be a warning is an error.
+    """
+
+    def __init__(self, file: YamlFile, *, strict: bool) -> None:
+        self.file = file
+        self.strict = strict
+        self.warnings: list[Notice] = []
+        self.findings: list[Finding] = []
+
+    # -- sections
+
+    def requirements(self, data: dict[str, Json]) -> Requirements | None:
+        section = self.section(data, "requirements", ("value", "pattern_items"))
+        if section is None:
+            return None
+        value = self.number("requirements", section)
+        patterns = self.patterns(section.get("pattern_items"), ("requirements", "pattern_items"))
+        value = self.counted("requirements", value, "pattern_items", patterns, least=1)
+        return Requirements(value=value, pattern_items=tuple(patterns))
+
+    def waivers(self, data: dict[str, Json]) -> Waivers | None:
+        section = self.section(data, "waivers", ("value", "waive_items", "waive_reasons"))
+        if section is None:
+            return None
+        value = self.number("waivers", section)
+        waivers = self.waiver_list(section.get("waive_items"), is_comment=value == 0)
+        waivers = self.with_reasons(waivers, section.get("waive_reasons"), is_comment=value == 0)
+        value = self.counted("waivers", value, "waive_items", waivers, least=0)
+        return Waivers(value=value, waive_items=tuple(waivers))
+
+    def section(self, data: dict[str, Json], name: str, keys: tuple[str, ...]) -> dict[str, Json] | None:
+        if name not in data:
+            return None
+        value = data[name]
+        if value is None or (isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE):
+            self.warn((name,), f"{name} is empty and read as N/A; write `{name}: {{value: N/A, {keys[1]}: []}}`")
+            return {}
+        return self.mapping(value, keys, (name,))
+
+    def number(self, name: str, section: dict[str, Json]) -> int | None:
+        """The section's `value`; None is N/A."""
+        at, value = (name, "value"), section.get("value")
+        written = self.file.written.get(at, "").strip()
+        if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
+            if written != "N/A" and "value" in section:
+                self.warn(at, f"{name}.value {written or '(empty)'} is read as N/A; write `value: N/A`")
+            return None
+        if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
+            self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')
+            return int(written)
+        if isinstance(value, bool) or not isinstance(value, int):
+            self.fail(at, f"{name}.value is {written or 'not a number'!r}", "write N/A or a whole number")
+        return value
+
+    def counted(self, name: str, value: int | None, key: str, entries: Sequence[object], *, least: int) -> int | None:
+        """The number of entries, held against `value`: that decides the type, the list its contents."""
+        at, many = (name, "value"), len(entries)
+        if value is None:
+            if entries:
+                what = f"{name}.value is N/A or missing, but {key} has {many}"
+                self.fail((name, key), what, f"write {name}.value: {many}, or empty the list")
+        elif value < least:
+            self.fail(at, f"{name}.value is {value}", "write N/A, 0 (waivers: waive all) or the number of entries")
+        elif value and not entries:
+            self.fail(at, f"{name}.value is {value}, but {key} is empty", "fill the list, or write N/A")
+        elif value and value != many:
+            self.warn(at, f"{name}.value is {value}, but {key} has {many}; the list counts: correct it")
+        return many if value else value
+
+    # -- lists
+
+    def patterns(self, value: Json, at: tuple[Key, ...]) -> list[str | AnyOf]:
+        found: list[str | AnyOf] = []
+        for index, entry in enumerate(self.entries(value, at)):
+            here = (*at, index)
+            if isinstance(entry, dict) and set(entry) == {"any_of"}:
+                texts = self.texts(entry["any_of"], (*here, "any_of"), "pattern")
+                if not texts:
+                    self.fail(here, "any_of is empty", 'write any_of: ["first", "second"]')
+                found.append(AnyOf(any_of=tuple(texts)))
+            else:
+                found.append(self.text(entry, here, "pattern"))
+            for part in parts(found[-1]):
+                self.refuse(pattern_problem(part), here)
+                self.remark_on_split(part, here)
+        return found
+
+    def remark_on_split(self, text: str, at: tuple[Key, ...]) -> None:
+        if is_split_regex(text):
+            line = self.file.line_of(*at)
+            message = (
+                f"{text!r} is compared as literal texts, because | separates alternatives before regex: is read; "
+                "write any_of: ['regex:...', 'regex:...'] with an expression for each"
+            )
+            self.findings.append(Finding("item.pattern", str(self.file.path), line, message))
+            self.warnings.append(Notice(line, message))
+
+    def waiver_list(self, value: Json, *, is_comment: bool) -> list[Waiver]:
+        found: list[Waiver] = []
+        for index, entry in enumerate(self.entries(value, ("waivers", "waive_items"))):
+            at = ("waivers", "waive_items", index)
+            found.append(self.waiver(entry, at))
+            self.refuse(None if is_comment else pattern_problem(found[-1].pattern, waiver=True), at)
+        return found
+
+    def waiver(self, entry: Json, at: tuple[Key, ...]) -> Waiver:
+        if not isinstance(entry, dict) or "pattern" not in entry:
+            return Waiver(pattern=self.text(entry, at, "waiver"))
+        self.mapping(entry, _WAIVER, at)
+        there = [key for key in _WAIVER if entry.get(key) is not None]
+        fields = {key: self.text(entry[key], (*at, key), key, may_be_any=key == "expires") for key in there}
+        if "pattern" not in fields:
+            self.fail(at, "the waiver has no pattern", "write `pattern: text`")
+        if "expires" in fields:
+            try:
+                fields["expires"] = date.fromisoformat(fields["expires"].strip()).isoformat()
+            except ValueError:
+                self.fail((*at, "expires"), f"{fields['expires']!r} is not a date", "write it as 2026-01-31")
+        return Waiver(**fields)
+
+    def with_reasons(self, waivers: list[Waiver], value: Json, *, is_comment: bool) -> list[Waiver]:
+        """Reasons run beside the waivers. A wrong count misleads a reader, not the verdict: a warning, as for value."""
+        at, count = ("waivers", "waive_reasons"), len(waivers)
+        entries = enumerate(self.entries(value, at))
+        reasons = [self.text(one, (*at, n), "reason", may_be_blank=True).strip() for n, one in entries]
+        if is_comment:
+            waivers = [*waivers, *(Waiver(pattern=reason) for reason in reasons[count:] if reason)]
+        elif reasons and len(reasons) != count:
+            self.warn(at, f"there are {len(reasons)} waive_reasons for {count} waive_items; write one for each")
+        pairs = zip(waivers, [*reasons[:count], *[""] * len(waivers)], strict=False)
+        return [one.model_copy(update={"reason": one.reason or why or None}) for one, why in pairs]
+
+    # -- entries
+
+    def entries(self, value: Json, at: tuple[Key, ...]) -> list[Json]:
+        if isinstance(value, list):
+            return value
+        if isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE:
+            self.warn(at, f"{at[-1]} {value!r} is read as an empty list; write `{at[-1]}: []`")
+        elif value is not None:
+            self.fail(at, f"{at[-1]} is not a list", "put each entry on its own line after `- `")
+        return []
+
+    def texts(self, value: Json, at: tuple[Key, ...], name: str) -> list[str]:
+        return [self.text(entry, (*at, index), name) for index, entry in enumerate(self.entries(value, at))]
+
+    def text(
+        self, entry: Json, at: tuple[Key, ...], name: str, *, may_be_blank: bool = False, may_be_any: bool = False
+    ) -> str:
+        """A text as it was written; `may_be_any`: a number or a date is meant as well as a text."""
+        written = "" if entry is None else self.file.written.get(at, "")
+        if isinstance(entry, dict | list):
+            key = next(iter(entry), "") if isinstance(entry, dict) else ""
+            value = self.file.written.get((*at, key), "...")
+            shown = f"regex:{value}" if key == "regex" else f"{key}: {value}" if key else "[a]"
+            kind = "mapping" if isinstance(entry, dict) else "list"
+            self.fail(at, f"a {name} is a {kind}", f"write one text per entry, the whole of it in quotes: '{shown}'")
+        if not (written.strip() or may_be_blank):
+            self.fail(at, f"a {name} is empty", "write a text, or remove the line")
+        if written and not isinstance(entry, str) and not may_be_any:
+            self.warn(at, f'the {name} {written} is read as text; write it in quotes: "{written}"')
+        return written
+
+    def mapping(self, value: Json, keys: Collection[str], at: tuple[Key, ...]) -> dict[str, Json]:
+        """A mapping of known keys; of any where none are known."""
+        if not isinstance(value, dict):
+            self.fail(at, f"{at[-1]} is not a mapping", "write `key: value` lines beneath it, indented")
+        for key in value if keys else ():
+            if key not in keys:
+                near = nearest_key(key, tuple(keys))
+                hint = f"did you mean {near}?" if near else f"the keys here are {', '.join(keys)}"
+                self.fail((*at, key), f"unknown key {key}", hint)
+        return value
+
+    # -- what is said
+
+    def refuse(self, problem: str | None, at: tuple[Key, ...]) -> None:
+        if problem:
+            self.fail(at, problem, "mend it, or remove the line")
+
+    def warn(self, at: tuple[Key, ...], message: str) -> None:
+        if self.strict:
+            self.fail(at, message, None)
+        self.warnings.append(Notice(self.file.line_of(*at), message))
+
+    def fail(self, at: tuple[Key, ...], what: str, hint: str | None) -> NoReturn:
+        raise InputError(what, where=self.file.where(*at), hint=hint)
