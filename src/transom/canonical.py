@@ -1,4 +1,4 @@
-"""Canonical bytes: one value, one text, one digest, on every machine."""
+"""Canonical JSON: equal values give equal text and digests on every machine."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Json: TypeAlias = JsonValue
 
 
 def canonical_json(value: object) -> str:
-    """JSON with sorted keys and no spaces; pydantic models by their aliases.
+    """Encode as JSON with sorted keys and without spaces; pydantic models by their aliases.
 
     Raises:
-        TypeError, ValueError, RecursionError: for values that JSON does not have (sets, NaN, cycles, ...).
+        TypeError, ValueError, RecursionError: for values that JSON cannot express (sets, NaN, cycles, ...).
     """
     made = _at_once(value, _SORTED, _model)
     return _SORTING.encode(value) if made is None else made.decode()
 
 
 def compact_json(value: object) -> str:
-    """JSON of plain values without spaces, keys in the order given. Unpaired surrogates are escaped: no file has them.
+    """Encode plain values as JSON without spaces, keys in the order given; unpaired surrogates are escaped.
 
     Raises:
         TypeError, ValueError, RecursionError: as `canonical_json`, and for models.
@@ -39,16 +39,16 @@ def compact_json(value: object) -> str:
 
 
 def compact_bytes(value: object) -> bytes:
-    """The same in UTF-8."""
+    """Do the same, in UTF-8."""
     made = _at_once(value, _AS_GIVEN, None)
     return _AS_IT_COMES.encode(value).encode("utf-8", "backslashreplace") if made is None else made
 
 
 def _at_once(value: object, options: int, default: Callable[[object], object] | None) -> bytes | None:
-    """By orjson, which is quicker than the standard library; None where that is to write it.
+    """Encode with orjson, which is faster than the standard library; None if the standard library must do it.
 
-    Both write the same, but orjson has no integers beyond 64 bits, no keys but texts and no unpaired surrogates, says
-    `null` for NaN, which is no JSON, and has other words for fractions of 1e-5 to 1e-9.
+    Both write the same, except that orjson has no integers beyond 64 bits, only text keys and no unpaired surrogates,
+    writes `null` for NaN, which JSON does not have, and formats fractions of 1e-5 to 1e-9 differently.
     """
     try:
         made = orjson.dumps(value, default, options)
@@ -60,12 +60,12 @@ def _at_once(value: object, options: int, default: Callable[[object], object] | 
 
 
 def _model(value: object) -> object:
-    """What an encoder is given for a value that JSON has no word for."""
+    """Convert a value that JSON cannot express, for an encoder."""
     return plain(value) if isinstance(value, BaseModel) else _word(value)
 
 
 def _word(value: object) -> object:
-    """What orjson writes by itself."""
+    """Convert a type that orjson supports by itself, for the standard library's encoder."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, UUID):
@@ -80,16 +80,16 @@ _SORTING = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",",
 _AS_IT_COMES = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_word)
 
 quoted: Callable[[str], str] = json.encoder.encode_basestring
-"""A text as canonical JSON."""
+"""Encode a text as canonical JSON."""
 
 
 def pretty_json(value: object) -> str:
-    """JSON for people and for files: two spaces, keys in the order given, a final newline."""
+    """Encode as JSON for people and files: two spaces, keys in the order given, a final newline."""
     return json.dumps(plain(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def plain(value: object) -> object:
-    """Turn pydantic models, also nested ones, into plain JSON values."""
+    """Convert pydantic models, also nested ones, to plain JSON values."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True)
     if isinstance(value, dict):
@@ -100,14 +100,14 @@ def plain(value: object) -> object:
 
 
 def whole_text(text: str) -> str:
-    """The text with each pair of surrogates joined, and U+FFFD for each alone: no file and no server takes one."""
+    """Join pairs of surrogates, and replace single ones by U+FFFD, since files and servers reject them."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def whole_texts(value: Json) -> Json:
-    """The same of every text in a value."""
+    """Do the same for every text in a value."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, dict):
@@ -116,7 +116,7 @@ def whole_texts(value: Json) -> Json:
 
 
 def digest(value: object) -> str:
-    """SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as canonical JSON."""
+    """Return the SHA-256 in hex: of bytes as they are, of text as UTF-8, of anything else as canonical JSON."""
     if isinstance(value, str):
         data = value.encode("utf-8", "surrogatepass")
     elif isinstance(value, bytes):
@@ -127,10 +127,10 @@ def digest(value: object) -> str:
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write beside the target, sync, rename, sync the folder: a reader sees the old file or the new one, never half.
+    """Write a temporary file, sync, rename, sync the folder: readers see the old or the new file, never a part.
 
     Raises:
-        OSError: no space, no permission; the old file is untouched and no temporary file stays.
+        OSError: no space, no permission; the old file is unchanged and the temporary file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -148,7 +148,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename survive a power loss; a file that a synced record names must not be missing afterwards."""
+    """Sync a folder, so that a rename survives a power loss and synced records never refer to a missing file."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

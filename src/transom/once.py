@@ -1,4 +1,4 @@
-"""Attributes that are found out when they are first asked for."""
+"""Attributes that are computed at their first use."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):  # noqa: N801  it is used like a property
-    """`functools.cached_property` without the lock that it has in Python 3.11, which costs more than what it guards.
+    """`functools.cached_property` without its lock of Python 3.11, which costs more than the computation.
 
-    For what follows from values that never change: two threads may find it out twice, and find the same.
+    Use it for functions of immutable values: two threads may compute it twice, with equal results.
     """
 
     def __init__(self, find: Callable[[Any], T]) -> None:
@@ -31,5 +31,5 @@ class once(Generic[T]):  # noqa: N801  it is used like a property
         if thing is None:
             return self
         found = self._find(thing)
-        object.__setattr__(thing, self._name, found)  # of frozen ones, too; to ask for `__dict__` would make one
+        object.__setattr__(thing, self._name, found)  # works for frozen objects, and avoids creating a `__dict__`
         return found

@@ -1,7 +1,7 @@
-"""YAML 1.2 texts that people write: plain data with a line for every value, and errors that say what to write.
+"""Parser of YAML 1.2: plain data with a line for every value, and errors that say what to write.
 
-Only the parser's events are used, never a constructor: no tag can make an object, a date stays the text that it is,
-and `010` or `20.10` can be read as it was written (`YamlFile.written`).
+Only the parser's events are used, never a constructor: no tag can make an object, a date stays a text, and `010` or
+`20.10` can be read as written (`YamlFile.written`).
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ _PLAIN: Final = {
     "float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 }
 _HINTS = (
-    ("scanning an alias", 'a text that begins with * stands in quotes: "*SPEF*"'),
-    ("undefined alias", 'a text that begins with * stands in quotes: "*SPEF*"'),
-    ("anchor", "a text that begins with & stands in quotes"),
+    ("scanning an alias", 'put a text that begins with * in quotes: "*SPEF*"'),
+    ("undefined alias", 'put a text that begins with * in quotes: "*SPEF*"'),
+    ("anchor", "put a text that begins with & in quotes"),
     ("tab", "indent with spaces, not with tabs"),
-    ("mapping values are not allowed", 'a text that holds ": " stands in quotes'),
+    ("mapping values are not allowed", 'put a text with ": " in quotes'),
     ("cannot start any token", "put the text in quotes"),
-    ("a second document", "one file holds one document; remove the line ---"),
+    ("a second document", "a file has one document; remove the line ---"),
     ("quoted scalar: found unexpected end", "close the quotation mark"),
     ("flow ", "close the bracket"),
-    ("could not find expected ':'", "write `key: value`; a text that goes on in the next line stands in quotes"),
+    ("could not find expected ':'", "write `key: value`, with quotes around a text of several lines"),
     ("block ", "indent it like the keys beside it, and close every bracket and quotation above"),
-    ("unknown escape", "a text with a backslash stands in single quotes: 'regex:\\d{4}'"),
+    ("unknown escape", "put a text with a backslash in single quotes: 'regex:\\d{4}'"),
 )
-_HINT = "mend that line: `key: value`, entries of a list after `- `, special characters in quotes"
+_HINT = "correct that line: `key: value`, entries of a list after `- `, special characters in quotes"
 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A YAML file's data, and where each value stands.
+    """A YAML file's data, and the place of each value.
 
     Attributes:
-        path: as the person named it.
+        path: the path as the user gave it.
         text: the whole text.
-        data: plain values; a mapping's keys are texts.
+        data: plain values; keys of mappings are texts.
         lines: `("waivers", "waive_items", 0)` -> 1-based line.
-        written: the same for scalars -> the text as written, e.g. `"010"` for the integer 10.
+        written: the same key of a scalar -> the text as written, e.g. `"010"` for the integer 10.
     """
 
     path: Path
@@ -65,7 +65,7 @@ class YamlFile:
     written: Mapping[tuple[Key, ...], str]
 
     def line_of(self, *at: Key) -> int:
-        """Line of a value, or of the nearest thing around it that is there."""
+        """Return the line of a value, or of the nearest enclosing one that exists."""
         for length in range(len(at), -1, -1):
             if at[:length] in self.lines:
                 return self.lines[at[:length]]
@@ -76,14 +76,14 @@ class YamlFile:
 
 
 def parse_yaml(text: str, path: Path) -> YamlFile:
-    """Read one YAML 1.2 document.
+    """Parse one YAML 1.2 document.
 
     Args:
         text: the document.
         path: its file, for errors.
 
     Raises:
-        InputError: with file:line and what to write instead; also for an empty text.
+        InputError: the YAML is wrong or empty, with file:line and what to write instead.
     """
     from yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415  (slow, and not every command reads YAML)
 
@@ -108,8 +108,8 @@ def _broken(text: str, path: Path, error: Any) -> InputError:
     problem = ": ".join(part for part in (error.context, error.problem) if part)
     line = mark.line + 1 if mark else 1
     if mark and text[mark.index : mark.index + 1] == "\t":
-        problem = "found a tab where the indentation stands"
-    # An unclosed bracket or quotation is noticed at the end; the place to mend is where it opened.
+        problem = "found a tab in the indentation"
+    # An unclosed bracket or quotation is noticed at the end; the place to correct is its start.
     elif opened and ("end of stream" in problem or (mark and "flow" in problem and mark.index >= len(text.rstrip()))):
         line = opened.line + 1
     return _invalid(problem, path, min(line, text.rstrip("\n").count("\n") + 1))
@@ -121,7 +121,7 @@ def _invalid(problem: str, path: Path, line: int) -> InputError:
 
 
 class _Node(NamedTuple):
-    """A value as it is written: a scalar has a text, a mapping's nodes are keys and values in turn."""
+    """A value as written: a scalar has a text, a mapping's nodes are alternately keys and values."""
 
     line: int
     tag: str
@@ -131,7 +131,7 @@ class _Node(NamedTuple):
 
 
 class _Composer:
-    """Makes nodes of the parser's events. An alias is the node that it names."""
+    """Makes nodes from the parser's events. An alias is the node that it names."""
 
     def __init__(self, text: str, path: Path) -> None:
         import yaml  # noqa: PLC0415  (slow, and not every command reads YAML)
@@ -141,7 +141,7 @@ class _Composer:
         self.anchors: dict[str, _Node] = {}
 
     def document(self) -> _Node | None:
-        """The one document; None where there is none."""
+        """Return the one document, or None."""
         node = None
         for event in self.events:
             if type(event).__name__ == "DocumentStartEvent":
@@ -151,7 +151,7 @@ class _Composer:
         return node
 
     def node(self, event: Any, depth: int) -> _Node:
-        """The value that begins with an event."""
+        """Return the value that begins with an event."""
         line, kind, anchor = event.start_mark.line + 1, type(event).__name__, getattr(event, "anchor", None)
         if depth > MAX_DEPTH:
             raise InputError("is nested too deeply", where=f"{self.path}:{line}", hint="write it with fewer brackets")
@@ -182,7 +182,7 @@ class _Composer:
 
 
 class _Reader:
-    """Turns nodes into plain values and notes where each one stands."""
+    """Converts nodes to plain values and records their lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -215,7 +215,7 @@ class _Reader:
             if key_node.tag == f"{_TAG}null":
                 raise self._error(key_node, "a key is empty (null)", "name the key before the colon")
             if key in seen:
-                raise self._error(key_node, f"the key {key!r} stands in line {seen[key]} already", "keep one of them")
+                raise self._error(key_node, f"the key {key!r} is already in line {seen[key]}", "keep one of them")
             seen[key] = line
             self.lines[(*at, key)] = line
             yield key, value
@@ -225,12 +225,12 @@ class _Reader:
 
 
 def plain_kind(text: str) -> str:
-    """What a scalar without quotes is: null, bool, int, float or str."""
+    """Return the kind of an unquoted scalar: null, bool, int, float or str."""
     return next((name for name, form in _PLAIN.items() if form.fullmatch(text)), "str")
 
 
 def _value(kind: str, text: str) -> Json:
-    """A scalar by the YAML 1.2 core schema; what JSON cannot hold stays text."""
+    """Convert a scalar by the YAML 1.2 core schema; values that JSON cannot express stay text."""
     if kind == "null":
         return None
     if kind == "bool" and text.lower() in ("true", "false"):

@@ -202,9 +202,9 @@ MISTAKES = {
     "paths: 3": ":1: paths is a section; indent its settings below it",
     "model:": ":1: model: input should be a valid string, not nothing; give a value, or remove the line",
     "model: !!python/object/apply:os.getcwd []": ":1: the tag tag:yaml.org,2002:python/object/apply:os.getcwd",
-    "- model: rules": ":1: not a list of settings; write lines like `model: rules`",
-    "just words": ":1: not a list of settings",
-    "model: rules\nmodel: rules": ":2: the key 'model' stands in line 1 already",
+    "- model: rules": ":1: is not a mapping of settings; write lines like `model: rules`",
+    "just words": ":1: is not a mapping of settings",
+    "model: rules\nmodel: rules": ":2: the key 'model' is already in line 1",
     "model: [": ":1: is not valid YAML: ",
     "model: rules\n\tpaths: x": ":2: is not valid YAML: found a tab",
     "model: a\n---\nmodel: b": ":2: is not valid YAML: a second document",
@@ -250,7 +250,7 @@ def test_merge_keys_and_aliases_are_plain_yaml(tmp_path: Path) -> None:
 
 def test_latin_1_names_the_line(tmp_path: Path) -> None:
     (tmp_path / "transom.yaml").write_bytes(b"model: rules\npaths:\n  search_root: /gr\xfcn\n")
-    with pytest.raises(SettingsError, match=r"transom.yaml:3: not UTF-8"):
+    with pytest.raises(SettingsError, match=r"transom.yaml:3: is not UTF-8"):
         load(tmp_path)
 
 

@@ -176,5 +176,5 @@ async def test_evaluations_are_found_by_name_by_run_and_by_file(tmp_path: Path) 
                 find_evaluation(store, text)
             assert said in str(raised.value)
         path.write_text(json.dumps({"schema": "transom.check/1"}), encoding="utf-8")
-        with pytest.raises(InputError, match="is no evaluation"):
+        with pytest.raises(InputError, match="is not an evaluation"):
             find_evaluation(store, str(path))

@@ -179,7 +179,7 @@ def test_what_is_wrong_with_the_server_is_one_clear_error(httpserver: HTTPServer
     address = httpserver.url_for("/")
     with pytest.raises(InputError, match="JIRA_TOKEN"):
         fetch_issues(address, ["A-1"], {})
-    with pytest.raises(InputError, match="no address"):
+    with pytest.raises(InputError, match="is not a URL"):
         fetch_issues("jira.example.org", ["A-1"], {"JIRA_TOKEN": "x"})
     with pytest.raises(InputError, match="jql"):
         fetch_issues(address, [], {"JIRA_TOKEN": "x"})

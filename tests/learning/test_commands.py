@@ -165,4 +165,4 @@ def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
     odd = terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
     assert "'up' is not one of 'out', 'in', 'both'" in odd
     assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
-    assert "no entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)
+    assert "unknown entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)

@@ -118,9 +118,9 @@ class MemoryConformance:
             only = await memory.neighbours("gateway", relationship="depends_on", direction="in")
             assert [one.entry.id for one in only] == ["checkout"]
             assert await memory.neighbours("gateway", relationship="depends_on", direction="out") == []
-            with pytest.raises(InputError, match="no entry 'nobody'"):
+            with pytest.raises(InputError, match="unknown entry 'nobody'"):
                 await memory.relate("checkout", "nobody", "depends_on")
-            with pytest.raises(InputError, match="no entry 'nobody'"):
+            with pytest.raises(InputError, match="unknown entry 'nobody'"):
                 await memory.neighbours("nobody")
             assert await memory.forget("gateway")
             assert not await memory.forget("gateway")

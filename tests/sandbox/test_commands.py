@@ -119,7 +119,7 @@ def test_a_command_that_is_none_and_a_folder_that_is_none(tmp_path: Path) -> Non
     assert command(tmp_path / "p", "no-such-program").code != 0
     with pytest.raises(InputError, match="no command"):
         command(tmp_path / "p")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         asyncio.run(run_command(["true"], tmp_path / "absent"))
 
 

@@ -53,7 +53,7 @@ def test_an_answer_written_beforehand_answers_no_later_call(level: Level) -> Non
     async def go() -> None:
         async with Sandbox(_LIMITS, level).worker(_NEXT) as worker:
             assert await worker.call(NAME, {"text": "", "source_file": ""}) == ["forged"]  # its own answer is its own
-            with pytest.raises(AtomFailed, match="no reply to the call") as failed:
+            with pytest.raises(AtomFailed, match="does not answer the call") as failed:
                 await worker.call(NAME, {"text": "", "source_file": ""})
             assert failed.value.kind == "schema"
 
@@ -65,7 +65,7 @@ def test_a_second_answer_is_noticed_even_behind_the_last_call(level: Level) -> N
         async with Sandbox(_LIMITS, level).worker(_TWICE) as worker:
             assert await worker.call(NAME, {"text": "", "source_file": ""}) == ["forged"]
 
-    with pytest.raises(AtomFailed, match="no reply to the call"):
+    with pytest.raises(AtomFailed, match="does not answer the call"):
         asyncio.run(go())
 
 

@@ -105,7 +105,7 @@ def test_forged_constants_are_refused() -> None:
 
     async def go() -> None:
         async with Sandbox(level=LEVELS[0]).worker(code) as worker:
-            with pytest.raises(AtomFailed, match="no object of the names") as failed:
+            with pytest.raises(AtomFailed, match="not an object with the") as failed:
                 await worker.constants(["SCOPE"])
             assert failed.value.kind == "schema"
             with pytest.raises(SandboxError, match="has ended"):

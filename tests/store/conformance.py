@@ -172,9 +172,9 @@ class StoreConformance:
     )
     def test_what_is_no_json_is_refused_and_leaves_nothing(self, location: Path, value: Any) -> None:
         async def work(store: Store) -> None:
-            with pytest.raises(StoreError, match=r"^s: the value cannot be kept as JSON"):
+            with pytest.raises(StoreError, match=r"^s: the value cannot be stored as JSON"):
                 await store.append("s", "k", value)
-            with pytest.raises(StoreError, match=r"^t/k: the value cannot be kept as JSON"):
+            with pytest.raises(StoreError, match=r"^t/k: the value cannot be stored as JSON"):
                 await store.put("t", "k", value)
             assert store.read("s") == []
             assert store.get("t", "k") is None
@@ -218,7 +218,7 @@ class StoreConformance:
 
     def test_an_absent_blob_is_named(self, location: Path) -> None:
         async def work(store: Store) -> None:
-            with pytest.raises(StoreError, match="there is no blob " + "0" * 64):
+            with pytest.raises(StoreError, match="unknown blob " + "0" * 64):
                 store.get_blob("0" * 64)
 
         self.run(location, work)
@@ -336,7 +336,7 @@ class StoreConformance:
             assert store.read("gone") == []
             assert store.streams() == ["kept"]
             assert store.get_blob(second) == b"two"
-            with pytest.raises(StoreError, match="no blob"):
+            with pytest.raises(StoreError, match="unknown blob"):
                 store.get_blob(first)
             after = await store.append("gone", "k", 3)
             assert after > last

@@ -220,7 +220,7 @@ def test_the_orchestrator_runs_the_tests_itself_and_a_report_of_before_is_not_ta
     ("code", "why"),
     [
         ("print('All tests passed!')", "left no report (exit 0)"),
-        ("open(argv[1], 'w').write('<nonsense')", "is no JUnit report"),
+        ("open(argv[1], 'w').write('<nonsense')", "is not a JUnit report"),
         ("import os; os.symlink('/etc/passwd', argv[1])", "left no report"),
         ("while True: pass", "ended by the limit on time"),
     ],

@@ -89,9 +89,9 @@ async def test_a_models_words_count_where_trials_and_solves_bear_them_out(tmp_pa
     assert result.advice is not None and result.advice.by == "scripted"
     assert [one.text for one in result.advice.explanations] == ["The hole leaves no arm."]
     refused = "\n".join(result.advice.refused)
-    assert "explanation of 'mesh_error': trial 0 did not end so" in refused
+    assert "explanation of 'mesh_error': trial 0 did not fail so" in refused
     assert "hole / width ≤ 0.3: 0 of" in refused and "hole / width ≥ 0.44: it is known" in refused
-    assert "colour ≥ 1: there is no feature colour" in refused
+    assert "colour ≥ 1: unknown feature colour" in refused
     (added,) = result.advice.added
     rule = next(one for one in opened.guide.advice.insights("plates") if one.id == added)
     assert added not in before and rule.rule.hits == rule.rule.total >= 6, "counted by a program"

@@ -191,10 +191,10 @@ def test_a_person_adds_a_class_and_words(tmp_path: Path) -> None:
         job = JobOutput(texts={"log.txt": text}, return_code=code)
         assert classify(job, taxonomy).failure == failure
     own.write_text("classes:\n  x: {title: t, severity: design, words: ['(']}\n")
-    with pytest.raises(InputError, match=r"own.yaml:2: .*no regular expression"):
+    with pytest.raises(InputError, match=r"own.yaml:2: .*not a regular expression"):
         load_taxonomy(own)
     own.write_text("return_codes: {3: nowhere}\n")
-    with pytest.raises(InputError, match="nowhere is no class"):
+    with pytest.raises(InputError, match="unknown class nowhere"):
         load_taxonomy(own)
 
 

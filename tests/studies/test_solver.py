@@ -151,16 +151,16 @@ def test_a_solver_that_is_not_there_is_named_before_anything_is_solved(tmp_path:
     (tmp_path / "deck.txt").write_text("{{x}}")
     text = STUDY.format(python=sys.executable)
     (tmp_path / "study.yaml").write_text(text.replace(sys.executable, "no-such-solver"))
-    with pytest.raises(InputError, match="the solver no-such-solver is not there; install it"):
+    with pytest.raises(InputError, match="the solver no-such-solver was not found; install it"):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(text)
     (tmp_path / "deck.txt").write_text("{{width}}")
-    with pytest.raises(InputError, match=r"template in/deck.txt: \{\{width\}\}: there is no width"):
+    with pytest.raises(InputError, match=r"template in/deck.txt: \{\{width\}\}: unknown name width"):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
     (tmp_path / "study.yaml").write_text(
         "study: s\nvariables: {x: {low: 0, high: 1}}\nobjectives: [{name: y}]\nsolver: {use: abc}\n"
     )
-    with pytest.raises(InputError, match="there is no solver 'abc'; there are bracket"):
+    with pytest.raises(InputError, match="unknown solver 'abc'; known: bracket"):
         make_solver(load_study(tmp_path / "study.yaml"), TAXONOMY).check()
 
 
@@ -205,6 +205,6 @@ def test_a_script_beside_the_study_is_named_by_its_folder(tmp_path: Path) -> Non
     (tmp_path / "deck.txt").write_text("")
     path = tmp_path / "study.yaml"
     path.write_text(STUDY.format(python=sys.executable).replace("{{study_folder}}/", ""))
-    with pytest.raises(InputError, match=r"solver\.py stands beside the study") as raised:
+    with pytest.raises(InputError, match=r"solver\.py is beside the study") as raised:
         make_solver(load_study(path), TAXONOMY).check()
     assert '"{{study_folder}}/solver.py"' in str(raised.value.hint)

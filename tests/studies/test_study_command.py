@@ -93,7 +93,7 @@ def test_a_study_without_a_feasible_design_says_no(here: Path, capsys: pytest.Ca
     ("argv", "said"),
     [
         (["study", "run", "none.yaml"], "none.yaml: no such file"),
-        (["study", "report", "none"], "there is no study 'none'; name its file, or one of: none"),
+        (["study", "report", "none"], "unknown study 'none'; name its file, or one of: none"),
         (["study", "report", "plate.yaml"], "the study plate was not run in this workspace; run it with"),
         (["study", "run", "bad.yaml"], "bad.yaml:4: variables.width: value error, its bounds contradict each other"),
     ],

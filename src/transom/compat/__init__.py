@@ -1,4 +1,4 @@
-"""An agent with the method names of an earlier design beside its own: `send_message`, `get_history`, `get_context`."""
+"""An agent with the method names of an earlier design: `send_message`, `get_history`, `get_context`."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ __all__ = ["Agent"]
 
 
 class Agent(_Agent):
-    """`transom.Agent`, which see."""
+    """`transom.Agent` with the earlier method names."""
 
     async def send_message(self, content: str, *blocks: Block) -> Response:
-        """`send`."""
+        """Call `send`."""
         return await self.send(content, *blocks)
 
     async def create_sub_conversation(self, purpose: str, context_summary: str = "") -> Agent:
-        """`open_sub`."""
+        """Call `open_sub`."""
         return await self.open_sub(purpose, context_summary)
 
     async def complete_sub_conversation(self, id: str) -> Summary:  # noqa: A002  the seed's field
-        """`close_sub`, by the id.
+        """Call `close_sub` for the sub-conversation with this id.
 
         Raises:
-            InputError: none of that id is open.
+            InputError: no sub-conversation with this id is open.
         """
         sub = self._subs.get(id)
         if sub is None:
-            raise InputError(f"there is no open sub-conversation {id!r}", where=self.id, hint="open it again")
+            raise InputError(f"no sub-conversation {id!r} is open", where=self.id, hint="open it again")
         return await self.close_sub(sub)
 
     def get_history(self, limit: int | None = None) -> list[Message]:
-        """`history`."""
+        """Call `history`."""
         return self.history(limit)
 
     def get_context(self) -> ConversationContext:
-        """`context`."""
+        """Call `context`."""
         return self.context()

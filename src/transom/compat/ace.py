@@ -1,4 +1,4 @@
-"""The names of an earlier system for learning from optimisation; only the import line of its programs changes."""
+"""Names of an earlier system for learning from optimisation; its programs only change their import line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 PLAYBOOK = Path("knowledge_base/playbook.json")
-"""Where the one playbook of a program lies, from its working folder; its database lies beside it."""
+"""Path of a program's playbook, relative to its working folder; the database is beside it."""
 
 
 class AtomizerPlaybook(Playbook):
@@ -65,18 +65,18 @@ class AtomizerPlaybook(Playbook):
 
 
 def get_playbook() -> AtomizerPlaybook:
-    """The one playbook of this program."""
+    """Return this program's playbook."""
     return _playbook(PLAYBOOK.absolute())
 
 
 def save_playbook() -> None:
-    """Write it to its file."""
+    """Write this program's playbook to its file."""
     get_playbook().save(PLAYBOOK.absolute())
 
 
 @cache
 def get_session() -> AtomizerSessionState:
-    """The one session of this program."""
+    """Return this program's session."""
     return AtomizerSessionState()
 
 

@@ -1,4 +1,4 @@
-"""`ContextAgent`: `check spec` as an object with one method that never raises, as an earlier system had it."""
+"""`ContextAgent`: `check spec` as an object whose one method never raises, with the API of an earlier system."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _TITLES = ("Analysis", "Parsing Logic", "Check Logic", "Waiver Logic", "Implemen
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What `ContextAgent.process` came to.
+    """The result of `ContextAgent.process`.
 
     Attributes:
         result: one sentence.
         artifacts: `itemspec_path`, `itemspec_content`, `item_id`, `rounds` (round -> its text).
         metadata: `version`, `model`, `run_id`, and the gate's `findings`.
-        status: an ItemSpec with findings is a success; its file's name says NEEDS_REVIEW.
-        errors: each says what, where, and what to do.
+        status: an ItemSpec with findings is a success; its file's name has NEEDS_REVIEW.
+        errors: messages with what, where, and what to do.
     """
 
     result: str
@@ -56,13 +56,13 @@ class ContextAgent:
         activity_handler: Callable[[str], None] | None = None,
         setting_sources: Sequence[Path | str] | None = None,
     ) -> None:
-        """Make an agent.
+        """Create an agent.
 
         Args:
-            debug_mode: leave every round's prompt and reply in `<output_dir>/<id>_debug/`.
-            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; what is missing is in the settings.
-            activity_handler: is given one line at a time.
-            setting_sources: one settings file; found from the current folder upwards where None.
+            debug_mode: whether to copy every round's files to `<output_dir>/<id>_debug/`.
+            llm_config: `model` (as `--model`), `temperature`, `max_tokens`; defaults come from the settings.
+            activity_handler: called with one line of progress at a time.
+            setting_sources: one settings file; None: the nearest one from the current folder upwards.
         """
         self.debug_mode = debug_mode
         self.llm_config = dict(llm_config or {})
@@ -147,7 +147,7 @@ class ContextAgent:
 
 @dataclass
 class _Rounds:
-    """A run's progress as the activity log of five rounds, each with the size of what it wrote."""
+    """Converts a run's progress to the activity log of five rounds, each with the size of its text."""
 
     agent: ContextAgent
     run: Run

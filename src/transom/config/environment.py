@@ -1,4 +1,4 @@
-"""Settings from `TRANSOM_` variables."""
+"""Reads settings from `TRANSOM_` variables."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, get_args
 from transom.config.model import PREFIX, Settings, known_keys, unknown_key, variable_of
 
 RESERVED = frozenset({"TRANSOM_FAILPOINT"})
-"""Variables of that prefix that are no settings."""
+"""Variables with the prefix that are not settings."""
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, str]]:
-    """Key, value and variable of every setting in the environment; an empty variable counts as absent."""
+    """Yield key, value and variable of every setting in the environment; empty variables are ignored."""
     keys = {variable_of(key): key for key in known_keys()}
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in RESERVED or not environ[name]:
@@ -25,7 +25,7 @@ def from_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, object, 
 
 
 def _from_text(key: str, text: str) -> object:
-    """The text of a variable as its key's type; left alone where it is none, so that the model complains."""
+    """Convert a variable's text to its key's type; unchanged if that fails, so that the model reports the error."""
     kinds = _types(key)
     if Path in kinds and tuple in kinds:
         return [part for part in text.split(os.pathsep) if part]

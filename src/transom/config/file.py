@@ -1,4 +1,4 @@
-"""Settings from a YAML file, each with its line."""
+"""Reads settings from a YAML file, each with its line."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MOST_BYTES = 1 << 20
 
 
 def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
-    """Key, value and `file:line` of every setting in the file.
+    """Yield key, value and `file:line` of every setting in the file.
 
     Raises:
-        SettingsError: it cannot be read, is no YAML, or has an unknown key.
+        SettingsError: the file cannot be read, is not YAML, or has an unknown key.
     """
     text = _read_text(path)
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
@@ -29,7 +29,7 @@ def from_file(path: Path) -> Iterator[tuple[str, object, str]]:
     if file.data is None:
         return
     if not isinstance(file.data, dict):
-        raise SettingsError("not a list of settings", where=f"{path}:1", hint="write lines like `model: rules`")
+        raise SettingsError("is not a mapping of settings", where=f"{path}:1", hint="write lines like `model: rules`")
     yield from _entries(file, file.data, (), list(known_keys()))
 
 
@@ -57,9 +57,9 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise SettingsError(f"cannot be read: {error.strerror}", where=str(path)) from error
     if len(data) > _MOST_BYTES:
-        raise SettingsError("larger than 1 MiB", where=str(path), hint="settings are small; is this the right file?")
+        raise SettingsError("is larger than 1 MiB", where=str(path), hint="settings are small; is this the right file?")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise SettingsError("not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None
+        raise SettingsError("is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from None

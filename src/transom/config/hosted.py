@@ -1,4 +1,4 @@
-"""Settings of providers that have a server."""
+"""Settings of providers with a server."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ class _Section(BaseModel):
 
 
 class Retry(_Section):
-    """How often a provider is asked, and how long in between; delays in seconds.
+    """Retries of provider requests; delays in seconds.
 
     Attributes:
-        max_attempts: the first time included.
-        initial_delay: before the second attempt.
-        max_delay: no longer than this, unless the server asks for more.
-        backoff_factor: by which each delay exceeds the one before.
-        jitter: the part of a delay, 0 to 1, that is left to chance.
-        max_retry_after: no longer than this, whatever the server asks for.
+        max_attempts: number of attempts, the first included.
+        initial_delay: delay before the second attempt.
+        max_delay: longest delay, unless the server asks for more.
+        backoff_factor: factor between a delay and the one before.
+        jitter: share of a delay, 0 to 1, that is random.
+        max_retry_after: longest delay, whatever the server asks for.
     """
 
     max_attempts: int = Field(default=4, ge=1)
@@ -32,18 +32,18 @@ class Retry(_Section):
 
 
 class HostedSettings(_Section):
-    """A provider that has a server.
+    """A provider with a server.
 
     Attributes:
-        base_url: where it listens; `--base-url` goes before it.
-        key_variable: the environment variable that holds its key; the vendor's own where None.
-        local: what it is sent stays on this machine, so blocks marked local may go there. An address does not tell.
-        context_tokens: the model's window, where it is not the usual one.
+        base_url: the server's URL; `--base-url` takes precedence.
+        key_variable: the environment variable with its API key; None: the vendor's own.
+        local: whether the server is on this machine and may get blocks marked local; not inferred from the URL.
+        context_tokens: size of the model's window; None: the usual one.
         parallel_tools: whether one reply may call several tools.
-        timeout_seconds: wall clock for one whole reply.
-        requests_per_minute: no more than so many; None: as many as you like.
-        tokens_per_minute: input and output together; a request counts with all that it may take until it is answered.
-        retry: how often, and how long in between.
+        timeout_seconds: timeout of one whole reply.
+        requests_per_minute: rate limit; None: unlimited.
+        tokens_per_minute: rate limit of input plus output; an open request counts with its largest possible size.
+        retry: attempts and delays.
     """
 
     base_url: str | None = None
@@ -58,11 +58,11 @@ class HostedSettings(_Section):
 
 
 class OpenAISettings(HostedSettings):
-    """OpenAI, and those that took over its API.
+    """OpenAI, and servers with a compatible API.
 
     Attributes:
-        api_version: of Azure, which is spoken to where this is set; the model is then the deployment's name.
-        service: whose models a gateway hands requests to, where its address does not tell.
+        api_version: API version of Azure, which is used if this is set; the model is then the deployment's name.
+        service: the service behind a gateway, if its URL does not show it.
     """
 
     api_version: str | None = None

@@ -1,4 +1,4 @@
-"""Gathering the settings: command line > environment > file > defaults."""
+"""Loads the settings: command line > environment > file > defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE_NAMES = ("transom.yaml", "config/agent_config.yaml")
 
 @dataclass(frozen=True)
 class _Given:
-    """A value as it was given, where, and the folder that a relative path in it is meant from."""
+    """A given value, its place, and the folder that a relative path in it is relative to."""
 
     value: object
     where: str
@@ -28,7 +28,7 @@ class _Given:
 
 
 def find_settings_file(start: Path) -> Path | None:
-    """The nearest settings file from `start` upwards; in one folder `transom.yaml` comes first."""
+    """Return the nearest settings file from `start` upwards; in one folder `transom.yaml` comes first."""
     for folder in (start, *start.parents):
         for name in FILE_NAMES:
             if (folder / name).exists():
@@ -43,16 +43,16 @@ def load_settings(
     environ: Mapping[str, str] = os.environ,
     command_line: Mapping[str, object] | None = None,
 ) -> Settings:
-    """Gather the settings.
+    """Load the settings from all sources.
 
     Args:
-        start: the folder of the command; the current one where None.
-        file: this file instead of the one found from `start` upwards.
-        environ: where `TRANSOM_` variables are looked up.
-        command_line: key -> value of options that were given.
+        start: the command's folder; None: the current folder.
+        file: settings file; None: the nearest one from `start` upwards.
+        environ: environment with `TRANSOM_` variables.
+        command_line: key -> value of given options.
 
     Raises:
-        SettingsError: an unknown key (naming the nearest), a wrong type or value, a file that cannot be read.
+        SettingsError: unknown key (names the nearest one), wrong type or value, unreadable file.
     """
     start = (start or Path.cwd()).absolute()
     file = file.absolute() if file else find_settings_file(start)
@@ -69,7 +69,7 @@ def load_settings(
 
 
 def _checked(key: str, given: _Given) -> object:
-    """The value of one key as the model takes it; key by key, so that every error knows its place."""
+    """Validate the value of one key by itself, so that every error has its place."""
     tree: dict[str, Any] = {}
     _put(tree, key, given.value)
     try:

@@ -1,4 +1,4 @@
-"""The settings themselves: sections, keys, types, defaults."""
+"""The settings model: sections, keys, types, defaults."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class _Section(BaseModel):
 
 
 class Paths(_Section):
-    """Where things lie.
+    """Paths of files and folders.
 
     Attributes:
-        search_root: what `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}` stand for; `${LOG_ROOT}` for its `logs/`.
-        item_specs_dir: where `check spec` writes without `-o`.
-        cache_dir: the workspace, where neither `workspace` nor `--workspace` names one.
-        output_dir: where `check build` writes without `-o`.
-        knowledge_dirs: folders with knowledge files of your own, beside the shipped ones.
-        prices: a price list of your own, laid over the shipped one (see docs/providers.md).
-        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: those that
-            `make embeddings` installed, else search is by words.
+        search_root: value of `${CHECKLIST_ROOT}` and `${DESIGN_ROOT}`; `${LOG_ROOT}` is its `logs/`.
+        item_specs_dir: output folder of `check spec` without `-o`.
+        cache_dir: the workspace, if neither `workspace` nor `--workspace` is given.
+        output_dir: output folder of `check build` without `-o`.
+        knowledge_dirs: folders with your own knowledge files, beside the shipped ones.
+        prices: your own price list, which overrides the shipped one (see docs/providers.md).
+        embeddings: a folder with the weights of all-MiniLM-L6-v2, for search by meaning; None: the weights from
+            `make embeddings`, else search by words only.
     """
 
     search_root: _Path | None = None
@@ -68,12 +68,12 @@ class Paths(_Section):
 
 
 class ModelSeat(_Section):
-    """How one seat at a model is asked.
+    """Settings of one role's model.
 
     Attributes:
-        provider: who answers, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: whoever answers all.
-        model: its name; without `provider` one of the provider that answers all.
-        temperature, max_tokens: None: as the role itself says.
+        provider: the provider, as in `model`, e.g. `anthropic` or `anthropic:NAME`; None: as in `model`.
+        model: the model's name; without `provider` a model of the provider in `model`.
+        temperature, max_tokens: None: the role's own values.
     """
 
     provider: str | None = None
@@ -83,34 +83,34 @@ class ModelSeat(_Section):
 
 
 class AgentSeat(ModelSeat):
-    """How agents of programs are asked.
+    """Settings of programs' agents.
 
     Attributes:
-        strategy: what their conversations do that outgrow the window; None: as the role itself says.
+        strategy: strategy for conversations that outgrow the window; None: the role's own.
     """
 
     strategy: Literal["truncate", "sub_conversation", "memory"] | None = None
 
 
 class SubConversationSeat(ModelSeat):
-    """How sub-conversations are asked.
+    """Settings of sub-conversations.
 
     Attributes:
-        ratio: tokens of what was looked into for each token of what comes back of it: 10 is ten to one. A summary may
-            take 200 tokens however short its source is, and no more than one result may take.
+        ratio: tokens of the source per token of the summary: 10 is ten to one. A summary may always take 200 tokens,
+            and never more than one tool result may take.
     """
 
     ratio: float = Field(default=10, ge=1, allow_inf_nan=False)
 
 
 class Llm(_Section):
-    """The seats, and the providers with servers.
+    """The roles' models, and the providers with servers.
 
     Attributes:
-        analysis, section1, section2, section3, section4: write an ItemSpec, a round each.
+        analysis, section1, section2, section3, section4: the rounds that write an ItemSpec.
         agent_a, agent_b, reflect: write the parser, the logic and the repairs of a checker.
-        agent, sub_conversation: of programs that use `transom.Agent`.
-        anthropic, openai, ollama: see there.
+        agent, sub_conversation: agents of programs that use `transom.Agent`.
+        anthropic, openai, ollama: see `HostedSettings`, `OpenAISettings`.
     """
 
     analysis: ModelSeat = ModelSeat()
@@ -129,11 +129,11 @@ class Llm(_Section):
 
 
 class Cache(_Section):
-    """Which older attempts' files stay in a run's folder; its journal always does.
+    """Files of older attempts to keep in a run's folder; its journal is always kept.
 
     Attributes:
-        retention_policy: `hourly`: of each hour the newest, and none older than a day; `all`; `latest`: no older one.
-        cleanup_on_success: a run that came to its end keeps no older ones.
+        retention_policy: `hourly`: the newest of each hour, none older than a day; `all`; `latest`: only the newest.
+        cleanup_on_success: whether a completed run drops files of older attempts.
     """
 
     retention_policy: Literal["hourly", "all", "latest"] = "hourly"
@@ -142,14 +142,14 @@ class Cache(_Section):
 
 
 class Execution(_Section):
-    """How long and how often.
+    """Limits of time, iterations and cost.
 
     Attributes:
-        timeout_per_stage: seconds of wall clock.
-        enable_streaming: replies are taken in pieces as they come, where the provider offers that.
-        max_cost: US dollars that the runs of a command may cost over their lives, earlier commands included; None: as
-            much as it takes.
-        retry_after: seconds after which `check batch` asks again, once, where a provider failed; 0: not again.
+        timeout_per_stage: timeout in seconds of wall time.
+        enable_streaming: whether replies are streamed, if the provider supports it.
+        max_cost: limit in US dollars for a command's runs in total, earlier commands on them included; None: no
+            limit.
+        retry_after: seconds after which `check batch` retries a failed provider, once; 0: no retry.
     """
 
     max_iterations: int = Field(default=3, ge=0)
@@ -160,11 +160,11 @@ class Execution(_Section):
 
 
 class Logging(_Section):
-    """What is logged, and where besides stderr.
+    """Log level and log file; the log always goes to stderr too.
 
     Attributes:
-        log_llm_calls: one record a model call, at level INFO; at DEBUG with what was sent and what came back. A call
-            that failed is an ERROR in any case.
+        log_llm_calls: whether each model call is logged, at INFO; at DEBUG with request and reply. A failed call is
+            always an ERROR.
     """
 
     level: _LogLevel = "WARNING"
@@ -173,18 +173,18 @@ class Logging(_Section):
 
 
 class TelemetrySettings(_Section):
-    """What leaves this machine of traces and metrics: nothing, unless an address is given.
+    """Export of traces and metrics; off without an endpoint.
 
     Attributes:
-        otlp_endpoint: of a collector that takes OTLP by HTTP, e.g. `http://127.0.0.1:4318`; it goes before the
-            variables of OpenTelemetry (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are files in any case.
+        otlp_endpoint: URL of a collector for OTLP over HTTP, e.g. `http://127.0.0.1:4318`; it takes precedence over
+            OpenTelemetry's variables (`OTEL_EXPORTER_OTLP_ENDPOINT`). Traces are always written to files too.
     """
 
     otlp_endpoint: str | None = None
 
 
 class ToolConstraints(_Section):
-    """How much of the logs a build may look at; sizes in bytes and lines, `max_turns` in replies that call tools."""
+    """Limits of a build's access to logs: sizes in bytes and lines, `max_turns` in replies that call tools."""
 
     max_read_lines_per_call: int = Field(default=200, ge=1)
     max_total_read_bytes: int = Field(default=102_400, ge=1)
@@ -194,10 +194,10 @@ class ToolConstraints(_Section):
 
 
 class Egress(_Section):
-    """What stays on this machine even where a remote provider answers.
+    """Data that must not be sent to remote providers.
 
     Attributes:
-        logs: `local`: no text that was read from a log or report, nor the names of such files, is sent.
+        logs: `local`: texts of logs and reports, and the names of these files, are not sent.
         local_blocks: names of blocks that are not sent, `*` and `?` allowed, e.g. `atom_a_code`.
     """
 
@@ -206,7 +206,7 @@ class Egress(_Section):
 
 
 class WindowShares(_Section):
-    """What a window is meant for; only how these relate counts, each model's window is divided alike."""
+    """Shares of a window; only their ratios count, so every model's window is divided alike."""
 
     stable_prefix: int = Field(default=5_000, ge=1)
     protocols: int = Field(default=10_000, ge=1)
@@ -217,14 +217,14 @@ class WindowShares(_Section):
 
 
 class WindowSettings(_Section):
-    """How much a model call is shown.
+    """Size and division of a model's window.
 
     Attributes:
-        tokens: of window and reply together; None: what the provider says of its model.
-        margin: fraction kept free, since estimates err.
-        shares: see there.
-        compact_at: events of a conversation above which its older part is folded.
-        keep_recent: so many of the newest are not.
+        tokens: size of window plus reply; None: the provider's value for its model.
+        margin: fraction kept free, since token counts are estimates.
+        shares: see `WindowShares`.
+        compact_at: number of events above which a conversation's older part is folded.
+        keep_recent: number of the newest events that are never folded.
     """
 
     tokens: int | None = Field(default=None, ge=1)
@@ -235,7 +235,7 @@ class WindowSettings(_Section):
 
 
 class SandboxSettings(_Section):
-    """The level of isolation to insist on; None: the best that this machine offers."""
+    """The required level of isolation; None: the best of this machine."""
 
     level: Literal["L1", "L2", "L3"] | None = None
 
@@ -244,7 +244,7 @@ class ExternalAgent(_Section):
     """An external coding agent for stories.
 
     Attributes:
-        command: the program and its arguments; it gets its prompt on stdin and answers on stdout.
+        command: the program and its arguments; the prompt comes on its stdin, the reply on its stdout.
     """
 
     command: _Texts = ()
@@ -254,9 +254,9 @@ WorkerKind = Literal["command", "model", "rules", "replay"]
 
 
 class Workers(_Section):
-    """Who works at each seat of a story.
+    """The kind of worker for each seat of a story.
 
-    None: the external agent where one is set, else who answers all.
+    None: the external agent if one is set, else the provider in `model`.
     """
 
     sm: WorkerKind | None = None
@@ -266,23 +266,23 @@ class Workers(_Section):
 
 
 class StoriesSettings(_Section):
-    """How stories are worked on.
+    """Settings of stories.
 
     Attributes:
-        workers: see there.
-        replay: the folder of recorded replies, for seats of that kind.
-        tests: the command of the project's tests, which writes a JUnit report to `{junit}`; `{project}` stands for the
-            project's folder, `{python}` for the interpreter of this program.
+        workers: see `Workers`.
+        replay: the folder of recorded replies, for seats of kind `replay`.
+        tests: the command of the project's tests, which writes a JUnit report to `{junit}`; `{project}` is the
+            project's folder, `{python}` the interpreter of this program.
         readable: folders that the tests may read beside the worktree, the system and the project's environment.
         environment: variables of the tests, as NAME=VALUE.
-        target: the branch that finished stories are merged into; None: the one that is checked out.
-        also_allowed: globs of files that every story may change beside those that it names.
-        protected: globs of files, beside the usual ones, that only a story that names them may change.
-        reviews: how often PO may send a story back.
-        attempts: how often Dev may try.
-        parallel: stories at once, where they touch different files.
-        max_tokens: that the stages of one story may take; None: as many as it takes. Held within each stage.
-        max_turns: replies of a model that may call tools, in one stage.
+        target: the branch that finished stories are merged into; None: the checked-out branch.
+        also_allowed: globs of files that every story may change beside its own.
+        protected: globs of further files that a story must name to change them.
+        reviews: number of times that PO may send a story back.
+        attempts: number of Dev's attempts.
+        parallel: number of stories at once, if they touch different files.
+        max_tokens: token limit of one story, enforced within each stage too; None: no limit.
+        max_turns: limit of a model's replies that call tools, in one stage.
     """
 
     workers: Workers = Workers()
@@ -301,13 +301,14 @@ class StoriesSettings(_Section):
 
 
 class HandoffSettings(_Section):
-    """What a hand-over of a story holds, and what becomes of its file once the story is done.
+    """Limits of a story's hand-over, and retention of its file.
 
     Attributes:
-        retention: `delete`; `failed`: keep those of stories that were blocked on their way; `keep:N`: the newest N;
-            `archive`: all.
-        max_summary_length, max_acceptance_criteria, max_files_tracked: what it holds; characters, and how many.
-        summary_passed_on, files_passed_on: what of it the next stage sees.
+        retention: for finished stories: `delete`; `failed`: keep if the story was blocked on its way; `keep:N`: keep
+            the newest N; `archive`: keep all.
+        max_summary_length, max_acceptance_criteria, max_files_tracked: limits of summaries in characters, of criteria
+            and files in numbers.
+        summary_passed_on, files_passed_on: limits for the next stage, of the summary in characters and of the files.
     """
 
     retention: str = Field(default="delete", pattern=r"^(delete|failed|archive|keep:\d+)$")
@@ -319,7 +320,7 @@ class HandoffSettings(_Section):
 
 
 class Settings(_Section):
-    """All settings. `model` is a chain of providers, comma-separated; on the command line it answers every seat."""
+    """All settings. `model` is a comma-separated chain of providers; on the command line it applies to every role."""
 
     model: str = "rules"
     state_dir: _Path | None = None
@@ -343,22 +344,22 @@ class Settings(_Section):
 
     @property
     def origins(self) -> dict[str, str]:
-        """Key -> where it was set (`transom.yaml:3`, a variable, the command line); no entry for a default."""
+        """Key -> its source (`transom.yaml:3`, a variable, the command line); no entry for a default."""
         return dict(self._origins)
 
     @property
     def file(self) -> Path | None:
-        """The settings file that was read."""
+        """The settings file that was read, or None."""
         return self._file
 
     def with_origins(self, file: Path | None, origins: dict[str, str]) -> Self:
-        """These settings, knowing where each was set."""
+        """Record the sources of these settings, and return them."""
         self._file, self._origins = file, origins
         return self
 
 
 def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[str]:
-    """All keys, dotted, in the order of the model."""
+    """Yield all keys, dotted, in the order of the model."""
     for name, field in model.model_fields.items():
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -368,12 +369,12 @@ def known_keys(model: type[BaseModel] = Settings, prefix: str = "") -> Iterator[
 
 
 def variable_of(key: str) -> str:
-    """The environment variable of a key."""
+    """Return the environment variable of a key."""
     return PREFIX + key.upper().replace(".", "__")
 
 
 def unknown_key(key: str, where: str, known: Sequence[str]) -> SettingsError:
-    """What to say of a key that there is not."""
+    """Return the error for an unknown key; names the nearest one."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
 
     nearest = process.extractOne(key, known, scorer=fuzz.WRatio)[0]

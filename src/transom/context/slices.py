@@ -118,5 +118,5 @@ def _step(value: Json, key: str, pointer: str) -> Json:
         return value[key]
     if isinstance(value, list) and key.isdigit() and int(key) < len(value):
         return value[int(key)]
-    _, _, holds = next(json_entries(value)).partition(": ")
-    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {holds[:240]}")
+    held = next(json_entries(value)).partition(": ")[2]
+    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {held[:240]}")

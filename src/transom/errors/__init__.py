@@ -1,42 +1,42 @@
-"""The one error tree.
+"""The error classes of Transom.
 
     TransomError
-    ├── InputError              what a person gave is wrong: file:line, what, what to do
+    ├── InputError              an input is wrong: file:line, what, what to do
     │   └── SettingsError       ... in a settings file or a TRANSOM_ variable
-    ├── VisibilityError         a role was given a block that it does not declare
-    ├── EgressError             a block marked local was about to leave the machine
+    ├── VisibilityError         a role got a block that it does not declare
+    ├── EgressError             a block marked local would have left the machine
     ├── WindowOverflow          a window does not fit, with its sizes
-    ├── ProviderError           a provider failed; `retryable` says whether to try again
-    │   ├── AuthenticationFailed  the key is missing, wrong, or may not do this
-    │   ├── RateLimited         too much was asked for; it may say when to come back
-    │   ├── RequestRefused      the request itself is not accepted
-    │   │   └── ContextOverflow ... because it is too long, with its sizes
-    │   ├── NetworkFailed       no answer, half an answer, or not in time
-    │   ├── NeedsModel          the embedded rules do not understand, word for word
-    │   └── ReplayMiss          no recording of this request, with the difference
-    ├── ReplyError              a reply came, but cannot be read (missing or unclosed tag)
+    ├── ProviderError           a provider failed; `retryable`: whether a retry may help
+    │   ├── AuthenticationFailed  the key is missing, wrong or not permitted
+    │   ├── RateLimited         too many requests or tokens; may have a time to wait
+    │   ├── RequestRefused      the request is invalid for the provider
+    │   │   └── ContextOverflow ... it is longer than the model's window, with its sizes
+    │   ├── NetworkFailed       no answer, an incomplete answer, or a timeout
+    │   ├── NeedsModel          the embedded rules do not understand some words
+    │   └── ReplayMiss          the request has no recording; shows the difference
+    ├── ReplyError              a reply cannot be parsed (missing or unclosed tag)
     ├── ToolError               a tool cannot be registered, or a role and its tools do not fit
-    │   └── ToolRefused         a tool call is not carried out; the model is told why
-    │       ├── ToolNotFoundError     ... there is no such tool
-    │       ├── InvalidArgumentsError ... its arguments do not fit the schema
+    │   └── ToolRefused         a tool call failed; the model gets the reason
+    │       ├── ToolNotFoundError     ... the tool is unknown
+    │       ├── InvalidArgumentsError ... its arguments do not match the schema
     │       ├── ToolExecutionError    ... the tool failed
-    │       ├── ToolTimeoutError      ... the tool took too long
-    │       ├── ToolInDoubtError      ... it was begun, and what came of it is not known
-    │       └── ToolQuotaError        ... it was called as often as it may be
-    ├── OutOfTurns              a role goes on calling tools when it may not, with the work so far
-    ├── CapReached              a conversation has used what it may use, with how much
+    │       ├── ToolTimeoutError      ... the tool exceeded its timeout
+    │       ├── ToolInDoubtError      ... it was started, and its outcome is unknown
+    │       └── ToolQuotaError        ... its quota in the conversation is used up
+    ├── OutOfTurns              a role calls tools after its last turn; has the turns so far
+    ├── CapReached              a conversation has used up a cap, with the amount
     ├── StoreError              the database cannot be opened, read or written
     ├── MemoryUnavailable       memory cannot be reached; a run can go on without it
     ├── RunError                a run cannot be opened or continued
-    │   ├── RunBusy             another process holds the run
-    │   ├── Unanswered          a message was stopped when the code ran before, and something else was said then
+    │   ├── RunBusy             another process has locked the run
+    │   ├── Unanswered          a message failed in an earlier process, and another one followed
     │   └── Paused              a run waits for a person or a model
     └── SandboxError            untrusted code could not be run
-        ├── SandboxUnavailable  no level of isolation on this machine
-        ├── RegexFailed         a regular expression of a person or a checker finds no end
-        └── AtomFailed          the code crashed, timed out or answered nonsense
+        ├── SandboxUnavailable  this machine supports no level of isolation
+        ├── RegexFailed         a regular expression does not terminate
+        └── AtomFailed          the code crashed, timed out or returned an invalid result
 
-Every error says what, where and what to do; `exit_code` is the code of a command that ends with it.
+Every error says what, where and what to do; `exit_code` is the exit code of a command that ends with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The root of the error tree, and what may be wrong whatever is done."""
+"""The base class of all errors, and the general errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 
 class TransomError(Exception):
-    """Root of every error that Transom raises on purpose.
+    """Base class of every error that Transom raises on purpose.
 
     Args:
-        what: what is wrong, one clause, no trailing full stop.
-        where: `file`, `file:line`, or a name that a person knows; printed first.
-        hint: what to do about it.
+        what: the problem, one clause without a full stop.
+        where: its place: `file`, `file:line`, or a name known to the user; printed first.
+        hint: what to do.
     """
 
     exit_code = 2
@@ -28,7 +28,7 @@ class TransomError(Exception):
 
 
 class InputError(TransomError):
-    """What a person gave is wrong."""
+    """An input of the user is wrong."""
 
 
 class SettingsError(InputError):
@@ -36,20 +36,20 @@ class SettingsError(InputError):
 
 
 class VisibilityError(TransomError):
-    """A role was given a block that it does not declare in `sees`."""
+    """A role got a block that it does not declare in `sees`."""
 
 
 class EgressError(TransomError):
-    """A block with egress "local" was about to reach a remote provider."""
+    """A block with egress "local" would have reached a remote provider."""
 
 
 class WindowOverflow(TransomError):
-    """A window does not fit its budget even after everything droppable was dropped.
+    """A window exceeds its budget even after all optional blocks were dropped.
 
     Attributes:
-        needed: tokens that the kept blocks take.
-        limit: tokens that there is room for.
-        shares: what each part of the window takes of those.
+        needed: tokens of the remaining blocks.
+        limit: tokens of the budget.
+        shares: tokens by part of the window.
     """
 
     def __init__(
@@ -72,4 +72,4 @@ class StoreError(TransomError):
 
 
 class MemoryUnavailable(TransomError):
-    """Memory cannot be reached. Whoever asked can go on without it."""
+    """Memory cannot be reached; a run can go on without it."""

@@ -1,4 +1,4 @@
-"""How an optional dependency is installed, for hints of errors."""
+"""The installation command of optional dependencies, for hints of errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def install_hint(extra: str) -> str:
-    """The command that installs an extra, e.g. `studies`, into the Python that runs this."""
+    """Return the command that installs an extra, e.g. `studies`, into the running Python."""
     root = Path(__file__).parents[3]
     package = f"-e '{root}[{extra}]'" if (root / "pyproject.toml").is_file() else f"'transom[{extra}]'"
     return f"{sys.executable} -m pip install {package}"

@@ -1,4 +1,4 @@
-"""What may go wrong when a provider is asked."""
+"""Errors of providers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class ProviderError(TransomError):
     """A provider failed to answer.
 
     Attributes:
-        retryable: whether the same request may be answered a little later.
-        retry_after: seconds that the server asks to wait, None where it does not say.
-        causes: what failed before this, oldest first: earlier attempts, and providers that were asked before.
+        retryable: whether a retry of the same request may succeed.
+        retry_after: seconds that the server asks to wait, or None.
+        causes: earlier failures, oldest first: of earlier attempts, and of earlier providers.
     """
 
     def __init__(
@@ -34,40 +34,40 @@ class ProviderError(TransomError):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return f"{text} (before that: {'; '.join(_told(self.causes))})" if self.causes else text
+        return f"{text} (before that: {'; '.join(_counted(self.causes))})" if self.causes else text
 
 
 def with_causes(failed: Sequence[ProviderError]) -> ProviderError:
-    """The last of what failed, knowing all that failed before it."""
+    """Return the last failure, with the earlier ones as its causes."""
     *earlier, last = failed
     last.causes = tuple(earlier)
     return last
 
 
-def _told(causes: Sequence[ProviderError]) -> list[str]:
-    """What failed, in order; the same thing several times on end is said once, with its number."""
+def _counted(causes: Sequence[ProviderError]) -> list[str]:
+    """Return the failures in order; repeated ones once, with their count."""
     told = [(what, len(list(same))) for what, same in groupby(cause.what for cause in causes)]
     return [f"{what}, {times} times" if times > 1 else what for what, times in told]
 
 
 class AuthenticationFailed(ProviderError):
-    """The provider does not accept the key, or the key may not do this."""
+    """The provider rejects the key, or the key lacks the permission."""
 
 
 class RateLimited(ProviderError):
-    """The provider was asked for too much."""
+    """The provider's rate limit is exceeded."""
 
 
 class RequestRefused(ProviderError):
-    """The provider does not accept the request as it is; asking again changes nothing."""
+    """The provider rejects the request; a retry does not help."""
 
 
 class ContextOverflow(RequestRefused):
     """The request is longer than the model's window.
 
     Attributes:
-        needed: tokens of the request, None where nobody says.
-        limit: tokens that there is room for, None where nobody says.
+        needed: tokens of the request, None if unknown.
+        limit: tokens of the window, None if unknown.
     """
 
     def __init__(self, what: str, *, needed: int | None, limit: int | None, hint: str | None = None) -> None:
@@ -77,7 +77,7 @@ class ContextOverflow(RequestRefused):
 
 
 class NetworkFailed(ProviderError):
-    """No answer, half an answer, or none in time. By its nature it may pass."""
+    """No answer, an incomplete answer, or a timeout; a retry may succeed."""
 
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
         super().__init__(what, where=where, hint=hint, retryable=True)
@@ -85,14 +85,14 @@ class NetworkFailed(ProviderError):
 
 @dataclass(frozen=True)
 class NotUnderstood:
-    """Words that the rules could not read, and where they stand (`description`, `section 2`, ...)."""
+    """Words that the rules do not understand, and their place (`description`, `section 2`, ...)."""
 
     text: str
     where: str
 
 
 class NeedsModel(ProviderError):
-    """The embedded rules abstain. `words` names what they could not understand."""
+    """The embedded rules abstain. `words` has the words that they do not understand."""
 
     exit_code = 3
 
@@ -106,14 +106,14 @@ class NeedsModel(ProviderError):
 
 
 class ReplayMiss(ProviderError):
-    """The recording holds no reply for this request; the message shows the difference."""
+    """The recording has no reply for a request; the message shows the difference."""
 
 
 class ReplyError(TransomError):
-    """A reply came but cannot be read as what was asked for.
+    """A reply cannot be parsed in the expected form.
 
     Attributes:
-        bare: what is wrong, without a word of the reply, where that can be said.
+        bare: the problem without quoting the reply, "" if there is no such text.
     """
 
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, bare: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What ends a run, a conversation or untrusted code before its end."""
+"""Errors of runs, conversations and untrusted code."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from transom.errors.base import TransomError
 
 
 class CapReached(TransomError):
-    """A conversation has used what it may use. Nothing is lost: with a higher cap it goes on.
+    """A conversation has used up a cap. Nothing is lost: it can go on with a higher cap.
 
     Attributes:
         cap: `turns`, `tokens`, `usd` or `seconds`.
-        limit: of it.
-        used: of it, so far.
+        limit: the cap's value.
+        used: the amount used so far.
     """
 
     def __init__(self, cap: str, limit: float, used: float) -> None:
@@ -31,7 +31,7 @@ class OutOfTurns(TransomError):
 
     Attributes:
         turns: the conversation so far, `transom.llm.Turn`s, the last reply included.
-        text: what the last reply said beside its calls.
+        text: the text of the last reply beside its calls.
     """
 
     def __init__(self, what: str, *, turns: Sequence[object], text: str, where: str | None = None) -> None:
@@ -45,14 +45,14 @@ class RunError(TransomError):
 
 
 class RunBusy(RunError):
-    """Another process holds this run."""
+    """Another process has locked this run."""
 
 
 class Unanswered(RunError, TimeoutError):
-    """A message stays without an answer: it was stopped when the code ran before, and something else was said then.
+    """A message of an earlier process failed and has no answer, and another message followed it.
 
     Attributes:
-        by: what stopped it, the name of an error.
+        by: the name of the error that stopped it.
     """
 
     def __init__(self, by: str, *, where: str | None = None) -> None:
@@ -62,12 +62,12 @@ class Unanswered(RunError, TimeoutError):
 
 
 class Paused(RunError):
-    """A run waits for a person or a model; its work so far is kept.
+    """A run waits for a person or a model; its finished work is kept.
 
     Attributes:
-        run_id: what `transom resume` takes.
-        reason: why, one clause.
-        question: what a person has to answer, as JSON (see `transom.runs.questions`); None where nobody is asked.
+        run_id: the run's id for `transom resume`.
+        reason: the reason, one clause.
+        question: the question to a person as JSON (see `transom.runs.questions`), or None.
     """
 
     exit_code = 3
@@ -84,15 +84,15 @@ class SandboxError(TransomError):
 
 
 class SandboxUnavailable(SandboxError):
-    """This machine offers no level of isolation."""
+    """This machine does not support the needed level of isolation."""
 
 
 class RegexFailed(SandboxError):
-    """A regular expression that a person or a checker gave does not come to an end."""
+    """A regular expression of the user or a checker does not terminate in time."""
 
 
 class AtomFailed(SandboxError):
-    """An atom crashed, ran out of time or memory, or answered something that is not its schema.
+    """An atom crashed, exceeded its time or memory, or returned a value that does not match its schema.
 
     Attributes:
         kind: `crash | timeout | memory | output | schema | killed`.

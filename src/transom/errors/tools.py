@@ -1,4 +1,4 @@
-"""What may be wrong with tools and with calls of them."""
+"""Errors of tools and tool calls."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from transom.errors.base import TransomError
 
 
 class ToolError(TransomError):
-    """A tool cannot be registered as it is, or a role and the tools at hand do not fit."""
+    """A tool cannot be registered, or a role and the available tools do not fit."""
 
 
 class ToolRefused(ToolError):
-    """A tool call is not carried out. `what` and `hint` are told to the model, which is to go on from there.
+    """A tool call failed. The model gets `what` and `hint`, and goes on.
 
     Attributes:
-        egress: `local` where its words may repeat what must not reach a remote provider.
-        trust: `untrusted` where its words may come from outside.
+        egress: `local` if the message may quote text that must not reach a remote provider.
+        trust: `untrusted` if the message may contain text from outside.
     """
 
     egress: Literal["any", "local"] = "any"
@@ -24,31 +24,31 @@ class ToolRefused(ToolError):
 
 
 class ToolNotFoundError(ToolRefused):
-    """No tool of that name is registered."""
+    """The tool is unknown."""
 
 
 class InvalidArgumentsError(ToolRefused):
-    """The arguments of a call do not fit the tool's schema."""
+    """The arguments of a call do not match the tool's schema."""
 
 
 class ToolExecutionError(ToolRefused):
-    """A tool failed. What it says may come from outside."""
+    """A tool failed. Its message may contain text from outside."""
 
     trust = "untrusted"
 
 
 class ToolTimeoutError(ToolRefused):
-    """A tool took longer than it may."""
+    """A tool exceeded its timeout."""
 
 
 class ToolInDoubtError(ToolRefused):
-    """A tool was begun, and what came of it is not known. An equal call of a `once` tool waits for a person.
+    """A tool was started, and its outcome is unknown. An equal call of a `once` tool waits for a person.
 
-    Raised by the runtime, and by a handler that cannot know: its service stopped answering behind the request.
+    Raised by the runtime, and by a handler whose service stopped answering after the request.
     """
 
     trust = "untrusted"
 
 
 class ToolQuotaError(ToolRefused):
-    """A tool was called as often as it may be in one conversation."""
+    """The quota of a tool in one conversation is used up."""

@@ -1,1 +1,1 @@
-"""Readers and writers of outside formats; they know nothing of the products."""
+"""Readers and writers of external file formats, independent of the products."""

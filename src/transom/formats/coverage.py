@@ -1,7 +1,7 @@
 """Coverage reports: coverage.py's JSON and Cobertura's XML.
 
-Both mix things that differ: coverage.py's `percent_covered` counts branches in where they were measured, so that the
-share of statements is read from its own counts.
+coverage.py's `percent_covered` includes branches if they were measured, so the share of statements is computed from
+its own counts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from transom.formats.xml_paths import tag_of
 
 @dataclass(frozen=True)
 class Share:
-    """A measured share.
+    """A measured share in percent.
 
     Attributes:
         percent: 0..100.
-        locator: the value it is read from: a JSON pointer or a path of `xml_paths`.
-        over: the value that it is divided by, where the report gives counts alone.
+        locator: place of the value that it is read from: a JSON pointer or a path of `xml_paths`.
+        over: place of the divisor, if the report has only counts.
     """
 
     percent: float
@@ -30,14 +30,14 @@ class Share:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a report measured; None where it did not."""
+    """The measured shares of a report; None for a share that was not measured."""
 
     statements: Share | None
     branches: Share | None
 
 
 def read_coverage_json(data: Json) -> Coverage | None:
-    """coverage.py's report (`coverage json`); None where it is something else."""
+    """Read coverage.py's report (`coverage json`); None if it is something else."""
     match data:
         case {"totals": {"covered_lines": int(covered), "num_statements": int(of), **totals}, "files": dict()}:
             pass
@@ -53,7 +53,7 @@ def read_coverage_json(data: Json) -> Coverage | None:
 
 
 def read_cobertura(root: Element) -> Coverage | None:
-    """A Cobertura report; None where it is something else."""
+    """Read a Cobertura report; None if it is something else."""
     if tag_of(root) != "coverage" or root.get("line-rate") is None:
         return None
     has_branches = root.get("branches-valid", "0") != "0"

@@ -1,4 +1,4 @@
-"""CSV as spreadsheets read it (RFC 4180), with nothing in it that they would run."""
+"""CSV for spreadsheets (RFC 4180), without cells that a spreadsheet would execute."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 
 
 def csv_report(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Rows under a head, UTF-8 with a byte order mark, so that spreadsheets do not take it for another encoding.
+    """Return a head and rows as CSV, UTF-8 with a byte order mark so that spreadsheets detect the encoding.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it; None is an empty cell.
+    A text that a spreadsheet would take for a formula gets a leading apostrophe; None is an empty cell.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)

@@ -1,6 +1,6 @@
-"""One-file HTML reports: the verdict first, evidence in its lines, no script and no address of anything outside.
+"""Self-contained HTML reports: the verdict first, evidence with its lines, no scripts and no external links.
 
-What stands on the page is a `Page`; how it looks is `templates/page.html`. All texts are escaped.
+The contents are a `Page`; the layout is `templates/page.html`. All texts are escaped.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from transom.formats.report_page import Entry, Page
 from transom.formats.text_files import ReadAgain, TextFile
 
 SHOWN = 500
-"""Entries of one section on a page."""
+"""Entries of one section on a page, at most."""
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
-_WIDEST = 400  # characters of a line of evidence
+_WIDEST = 400  # characters of a line of evidence, at most
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a source; `marked` is the evidence, the others are its neighbours."""
+    """A line of a source; `marked` lines are the evidence, the others its context."""
 
     number: int
     text: str
@@ -30,14 +30,14 @@ class Line:
 
 
 def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
-    """The page as one HTML document in UTF-8.
+    """Return the page as one HTML document in UTF-8.
 
     Args:
-        folders: where the files of entries may lie; evidence stands between its neighbours where the file still has it.
+        folders: folders to search for the files of entries; evidence is shown in its context if the file still has it.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only reports need it
 
-    # Files are escaped whatever their name: nothing on a page is ours to trust.
+    # Everything is escaped, whatever the template's name: all texts on a page are untrusted.
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -53,7 +53,7 @@ def html_report(page: Page, folders: Sequence[Path] = ()) -> bytes:
 
 
 def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple[Line, ...]]:
-    """(file, line) -> the line between its neighbours; each file is read once."""
+    """Return (file, line) -> the line with its neighbours; each file is read once."""
     wanted: dict[str, set[int]] = {}
     for section in (section for part in page.parts for section in part.sections):
         for one in section.entries[:SHOWN]:
@@ -68,7 +68,7 @@ def _context(page: Page, folders: Sequence[Path]) -> dict[tuple[str, int], tuple
 
 
 def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]]) -> tuple[Line, ...]:
-    """The lines that an entry shows: those of the file, or, where it is gone or another one by now, what was read."""
+    """Return the lines of an entry: from the file, or, if it is gone or has changed, the text as it was read."""
     first = entry.content.strip().partition("\n")[0]
     if not first or not entry.line:
         return ()
@@ -78,27 +78,27 @@ def _evidence(entry: Entry, context: Mapping[tuple[str, int], tuple[Line, ...]])
 
 
 def context_lines(path: Path, numbers: Collection[int], around: int = 2) -> dict[int, tuple[Line, ...]]:
-    """Lines of a file with their neighbours, in one pass; nothing where it cannot be read any more.
+    """Return lines of a file with their neighbours, read in one pass; {} if it cannot be read any more.
 
     Args:
         path: a text file, compressed or not.
-        numbers: 1-based lines of evidence.
-        around: how many lines before and behind each.
+        numbers: 1-based numbers of the lines of evidence.
+        around: number of context lines before and after each.
     """
     wanted = {near for one in numbers for near in range(one - around, one + around + 1) if near > 0}
     if not wanted:
         return {}
     file, last = TextFile(path), max(wanted)
-    for _ in range(3):  # an encoding that proves wrong is known at the next pass
+    for _ in range(3):  # a wrong encoding is corrected in the next pass
         try:
-            there = {at: text for at, text in _numbered(file, last) if at in wanted}
+            texts = {at: text for at, text in _numbered(file, last) if at in wanted}
         except ReadAgain:
             continue
         except InputError:
             return {}
-        found = {one: [at for at in range(one - around, one + around + 1) if at in there] for one in numbers}
+        found = {one: [at for at in range(one - around, one + around + 1) if at in texts] for one in numbers}
         return {
-            one: tuple(Line(at, there[at], at == one) for at in near) for one, near in found.items() if one in there
+            one: tuple(Line(at, texts[at], at == one) for at in near) for one, near in found.items() if one in texts
         }
     return {}
 

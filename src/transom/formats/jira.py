@@ -1,4 +1,4 @@
-"""Issues and changelogs as Jira's REST API gives them, and as people save them."""
+"""Issues and changelogs in the shapes of Jira's REST API, and in the shapes that people save."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class LinkedIssue:
     """A subtask, or an issue that blocks this one.
 
     Attributes:
-        relation: `subtask` or the link's own words, e.g. `is blocked by`.
-        done: by its status category; None where that is not told.
+        relation: `subtask` or the link's text, e.g. `is blocked by`.
+        done: by its status category; None if that is unknown.
         locator: JSON pointer.
     """
 
@@ -35,9 +35,9 @@ class Issue:
     """An issue.
 
     Attributes:
-        status: its name, in whatever language.
-        category: `new | indeterminate | done`, empty where it is not told.
-        status_at: JSON pointer of the name.
+        status: the status name, in any language.
+        category: `new | indeterminate | done`, "" if unknown.
+        status_at: JSON pointer of the status name.
         text: description and comments as plain text.
     """
 
@@ -53,7 +53,7 @@ class Issue:
 
 @dataclass(frozen=True)
 class StatusChange:
-    """A step of the issue's status."""
+    """A change of an issue's status."""
 
     when: str
     was: str
@@ -62,7 +62,7 @@ class StatusChange:
 
 
 def read_issue(data: Json) -> Issue | None:
-    """One issue: the REST shape with `fields`, or the flat one that people save; None where it is neither."""
+    """Read one issue in the REST shape with `fields`, or the flat shape that people save; None if it is neither."""
     if not isinstance(data, dict):
         return None
     if isinstance(data.get("issues"), list) and data["issues"]:
@@ -124,7 +124,7 @@ def _links(fields: dict[str, Any], at: str) -> list[LinkedIssue]:
             if isinstance(link.get(side), dict):
                 relation = str(kind.get(words) or kind.get("name") or "")
                 if side == "inwardIssue" and str(kind.get("name")).lower() == "blocks":
-                    relation = _BLOCKED  # the words of a link are localised, its name is not
+                    relation = _BLOCKED  # a link's text is localised, its type name is not
                 found.append(_linked(link[side], relation, f"{place}/{side}"))
         if "key" in link:
             found.append(_linked(link, str(kind.get("inward") or link.get("relation") or ""), place))
@@ -151,7 +151,7 @@ def _linked(data: dict[str, Any], relation: str, locator: str) -> LinkedIssue:
 
 
 def status_changes(data: Json) -> list[StatusChange] | None:
-    """Changes of the status, oldest first; None where it is no changelog.
+    """Return the changes of the status, oldest first; None if the data is not a changelog.
 
     It reads the shapes of REST (`changelog.histories`, `histories`, a page with `values`) and a plain list.
     """
@@ -191,7 +191,7 @@ def _histories(data: Json) -> tuple[list[Json] | None, str]:
 
 
 def plain_text(value: object) -> str:
-    """A description as text: Jira's own document format, or text as it is."""
+    """Return a description as text, from Jira's document format or from text."""
     if isinstance(value, dict):
         inner = value.get("text")
         parts = [inner] if isinstance(inner, str) else []

@@ -1,4 +1,4 @@
-"""Issues and changelogs from a Jira server, page by page; the data folder is the default and needs none of this."""
+"""Issues and changelogs from a Jira server, page by page; not needed with the data folder, the default."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ _SECONDS: Final = 30.0
 def fetch_issues(
     address: str, keys: Sequence[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, dict[str, Json]]:
-    """Jira key -> `{"issue": ..., "changelog": ...}`.
+    """Fetch issues: returns Jira key -> `{"issue": ..., "changelog": ...}`.
 
     Args:
-        address: the server's; `?jql=...` says which issues, else those of `keys`.
-        keys: of the features in the data folder.
-        environ: holds `JIRA_TOKEN` (a bearer token), or with `JIRA_EMAIL` an API token of Jira Cloud.
+        address: the server's URL; `?jql=...` selects the issues, else `keys` do.
+        keys: Jira keys of the features in the data folder.
+        environ: has `JIRA_TOKEN`, a bearer token, or with `JIRA_EMAIL` an API token of Jira Cloud.
 
     Raises:
-        InputError: no address, neither a query nor keys, no token or a wrong one.
-        NetworkFailed: the server does not answer as Jira does.
+        InputError: not a URL, neither a query nor keys, no token or a wrong one.
+        NetworkFailed: the server's response is not Jira's.
     """
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise InputError(
-            f"{address!r} is no address", where="--jira", hint="write https://HOST or https://HOST?jql=..."
-        )
+        raise InputError(f"{address!r} is not a URL", where="--jira", hint="write https://HOST or https://HOST?jql=...")
     jql = next(iter(parse_qs(parts.query).get("jql", [])), "") or f"key in ({', '.join(sorted(keys))})"
     if not keys and "jql" not in parts.query:
-        raise InputError("says no issues", where="--jira", hint="add ?jql=project=NAME to the address")
+        raise InputError("selects no issues", where="--jira", hint="add ?jql=project=NAME to the address")
     base = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
     with _Client(base, environ) as client:
         return {
@@ -52,13 +50,13 @@ class _Client:
 
     def __init__(self, base: str, environ: Mapping[str, str]) -> None:
         try:
-            import httpx  # noqa: PLC0415  only who asks a server pays
+            import httpx  # noqa: PLC0415  optional, and slow to import
         except ImportError as error:
             hint = install_hint("jira")
             raise InputError("the package httpx is not installed", where="--jira", hint=hint) from error
         token, email = environ.get(TOKEN, ""), environ.get(EMAIL, "")
         if not token:
-            raise InputError("no token", where="--jira", hint=f"set the environment variable {TOKEN}")
+            raise InputError("the token is missing", where="--jira", hint=f"set the environment variable {TOKEN}")
         headers = {"Accept": "application/json"} | ({} if email else {"Authorization": f"Bearer {token}"})
         auth = (email, token) if email else None
         self._http = httpx.Client(base_url=base, headers=headers, auth=auth, timeout=_SECONDS)
@@ -70,7 +68,7 @@ class _Client:
         self._http.close()
 
     def search(self, jql: str) -> Iterator[dict[str, Any]]:
-        """All issues of a query: Jira Cloud's pages with tokens, else the numbered pages of a server."""
+        """Yield all issues of a query, by Jira Cloud's token pages, else by a server's numbered pages."""
         fields = {"jql": jql, "fields": "*all", "expand": "changelog", "maxResults": str(_PAGE)}
         page = self._get("/rest/api/3/search/jql", fields, optional=True)
         if page is None:
@@ -84,10 +82,10 @@ class _Client:
             page = self._get("/rest/api/3/search/jql", {**fields, "nextPageToken": str(token)}) or {}
 
     def changelog(self, issue: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """All changes of an issue: those that came with it where they are all, else page by page."""
-        came = issue.get("changelog")
-        if isinstance(came, dict) and len(_dicts(came.get("histories"))) >= int(came.get("total", 0)):
-            yield from _dicts(came.get("histories"))
+        """Yield all changes of an issue: those in the issue if they are complete, else page by page."""
+        included = issue.get("changelog")
+        if isinstance(included, dict) and len(_dicts(included.get("histories"))) >= int(included.get("total", 0)):
+            yield from _dicts(included.get("histories"))
             return
         yield from self._numbered(f"/rest/api/2/issue/{issue['key']}/changelog", {"maxResults": "100"}, "values")
 
@@ -109,13 +107,13 @@ class _Client:
             if optional and reply.status_code in (404, 405, 410):
                 return None
             if reply.status_code in (401, 403):
-                raise InputError(f"refuses the token ({reply.status_code})", where="--jira", hint=f"look at {TOKEN}")
+                raise InputError(f"refuses the token ({reply.status_code})", where="--jira", hint=f"check {TOKEN}")
             reply.raise_for_status()
             data = reply.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise NetworkFailed(f"Jira did not answer {path}: {type(error).__name__}", where="--jira") from error
         if not isinstance(data, dict):
-            raise NetworkFailed(f"Jira answered {path} with something else", where="--jira")
+            raise NetworkFailed(f"Jira answered {path} with JSON that is not an object", where="--jira")
         return data
 
 

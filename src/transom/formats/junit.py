@@ -1,4 +1,4 @@
-"""JUnit XML reports."""
+"""Reader of JUnit XML reports."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class JUnitCase:
 
     Attributes:
         name: `class.name`.
-        status: an expected failure (`xfail`) counts as skipped; an error is no failure.
-        message: of a failure, an error or a skip.
+        status: an expected failure (`xfail`) counts as skipped; an error is not a failure.
+        message: message of a failure, an error or a skip.
     """
 
     name: str
@@ -31,7 +31,7 @@ class JUnitCase:
 
 @dataclass(frozen=True)
 class JUnitReport:
-    """A report."""
+    """A JUnit report."""
 
     cases: tuple[JUnitCase, ...]
 
@@ -40,9 +40,9 @@ def read_junit(text: str | bytes, where: str = "report.xml") -> JUnitReport:
     """Read a report.
 
     Raises:
-        InputError: it is no JUnit report.
+        InputError: the text is not a JUnit report.
     """
-    from junitparser import JUnitXml, JUnitXmlError, TestSuite  # noqa: PLC0415  (only who reads reports pays)
+    from junitparser import JUnitXml, JUnitXmlError, TestSuite  # noqa: PLC0415  (slow to import)
 
     data = text.encode() if isinstance(text, str) else text
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -50,7 +50,7 @@ def read_junit(text: str | bytes, where: str = "report.xml") -> JUnitReport:
     try:
         report: Any = JUnitXml.fromstring(data)
     except (JUnitXmlError, SyntaxError, ValueError, LookupError) as error:
-        what = f"is no JUnit report: {str(error).splitlines()[0]}"
+        what = f"is not a JUnit report: {str(error).splitlines()[0]}"
         raise InputError(what, where=where, hint="have the test runner write JUnit XML") from error
     return JUnitReport(tuple(_cases([report] if isinstance(report, TestSuite) else report)))
 

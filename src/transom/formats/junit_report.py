@@ -1,4 +1,4 @@
-"""JUnit XML: a suite of test cases as build servers read it."""
+"""Writer of JUnit XML reports for build servers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class JUnitCase:
     """One test case.
 
     Attributes:
-        name: what was tried.
-        group: what it belongs to; build servers show it as the class.
-        result: how it ended.
-        message: why it did not pass, one line.
-        details: more lines about that.
-        seconds: how long it took.
-        output: what else a reader may want to see.
+        name: the name of the test.
+        group: its group, which build servers show as the class.
+        result: its outcome.
+        message: the reason why it did not pass, one line.
+        details: more lines on the reason.
+        seconds: its duration.
+        output: further output of the test.
     """
 
     name: str
@@ -39,7 +39,7 @@ class JUnitCase:
 
 
 def junit_report(suite: str, cases: Iterable[JUnitCase], properties: Mapping[str, str] | None = None) -> bytes:
-    """One `<testsuites>` document in UTF-8. Characters that XML does not have are shown as U+FFFD."""
+    """Return one `<testsuites>` document in UTF-8; characters that XML does not allow become U+FFFD."""
     from junitparser import JUnitXml, TestSuite  # noqa: PLC0415  only reports need it
 
     made = TestSuite(_text(suite))

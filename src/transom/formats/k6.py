@@ -1,7 +1,7 @@
 """Summaries of the load generator k6: `--summary-export` and `handleSummary`.
 
-A threshold in the export is a boolean that says whether it was *crossed*: `false` is good. `http_req_failed` is a rate
-of failures, so that its `passes` count failed requests.
+A threshold in the export is a boolean that tells whether it was *crossed*: `false` is good. `http_req_failed` is a rate
+of failures, so its `passes` count failed requests.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class LoadThreshold:
 
 @dataclass(frozen=True)
 class LoadSummary:
-    """What a run of k6 measured.
+    """The measurements of a k6 run.
 
     Attributes:
         durations: statistic -> (milliseconds, JSON pointer), of all requests.
         failed: share of failed requests 0..1 and its JSON pointer, or None.
-        requests: how many were made.
-        thresholds: those that the test declares.
+        requests: number of requests.
+        thresholds: the declared thresholds.
     """
 
     durations: dict[str, tuple[float, str]]
@@ -40,7 +40,7 @@ class LoadSummary:
 
 
 def read_k6(data: Json) -> LoadSummary | None:
-    """A summary; None where it is something else."""
+    """Read a summary; None if the data is something else."""
     match data:
         case {"metrics": dict(metrics), "root_group": _}:
             pass

@@ -1,6 +1,6 @@
-"""Labelled values in Markdown: `**Name**: value`, a list item `Name: value`, or a heading and what stands under it.
+"""Labelled values in Markdown: `**Name**: value`, a list item `Name: value`, or a heading with its contents.
 
-Models use the three forms for one another, so they are read as one.
+Models mix the three forms, so they are read alike.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _LABEL_WORDS = 6
 
 @dataclass(frozen=True)
 class Label:
-    """`**Name**: value` with everything that hangs below it.
+    """A labelled value, `**Name**: value`, with the blocks below it.
 
     Attributes:
-        name: as written, without emphasis and colon.
-        value: what follows the colon on the same line.
+        name: the name as written, without emphasis and colon.
+        value: the text after the colon on the same line.
         body: nested or following blocks.
     """
 
@@ -34,12 +34,12 @@ class Label:
         return self.value.line
 
     def lines(self) -> tuple[Text, ...]:
-        """The value, unless empty, and every line of text below it; a table row is one line."""
+        """Return the value, unless empty, and every line of text below it; a table row is one line."""
         own = (self.value,) if self.value.text else ()
         return own + tuple(iter_lines(self.body))
 
     def text(self) -> str:
-        """All lines, joined by blanks."""
+        """Return all lines, joined by blanks."""
         return " ".join(line.text for line in self.lines())
 
     def codes(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class Label:
 
 
 def labels(parts: Sequence[Part]) -> list[Label]:
-    """Every labelled value of the parts in reading order: headings, paragraphs, and list items at any depth."""
+    """Return every labelled value in reading order: headings, paragraphs, and list items at any depth."""
     found: list[Label] = []
     for part in parts:
         if part.level:
@@ -57,9 +57,9 @@ def labels(parts: Sequence[Part]) -> list[Label]:
 
 
 def find(found: Sequence[Label], *names: str) -> Label | None:
-    """The first label by one of the names, earlier names first; else the first that begins with one of them.
+    """Return the first label with one of the names, earlier names first; else one that begins with a name; or None.
 
-    Case, punctuation and what stands in parentheses are ignored.
+    Case, punctuation and text in parentheses are ignored.
     """
     wanted = [normal(name) for name in names]
     for name in wanted:
@@ -74,13 +74,13 @@ def find(found: Sequence[Label], *names: str) -> Label | None:
 
 
 def normal(name: str) -> str:
-    """A label's name for comparison: lower case words without punctuation and parentheses."""
+    """Normalise a label's name for comparison: lower-case words without punctuation and parentheses."""
     bare = re.sub(r"\([^)]*\)?", " ", name.casefold())
     return " ".join(re.findall(r"[^\W_]+", bare))
 
 
 def _split(line: Text) -> tuple[str, Text] | None:
-    """The label's name and the rest of the line, or None where the line does not begin with a label."""
+    """Return the label's name and the rest of the line, or None if the line has no label."""
     if line.lead:
         rest = line.text[len(line.lead) :].lstrip()
         if line.lead.endswith(":"):
@@ -110,7 +110,7 @@ def _labels(blocks: Sequence[Node]) -> list[Label]:
 
 
 def _closed(label: Label | None) -> list[Label]:
-    """A label followed by those that stand inside its body."""
+    """Return a label, followed by the labels in its body."""
     if label is None:
         return []
     return [label, *(inner for block in label.body for inner in _nested(block))]
@@ -131,7 +131,7 @@ def _nested(block: Node) -> list[Label]:
 
 
 def _labels_of_lines(lines: Sequence[Text]) -> list[Label]:
-    """Labels of a paragraph; a line without one continues the label before it."""
+    """Return the labels of a paragraph; a line without one continues the label before it."""
     found: list[Label] = []
     for line in lines:
         split = _split(line)

@@ -1,8 +1,8 @@
-"""Markdown as people and models write it: headings, lists, tables and fences, each with its line.
+"""Parser of Markdown by people and models: headings, lists, tables and fences, each with its line.
 
-Everything is read from the token tree of markdown-it-py, so what stands inside a code fence is never taken for a
-heading or a label. A document is a flat sequence of parts, one per heading, since models get numbers right more often
-than levels; `region` cuts out what belongs to a heading.
+Everything is read from the token tree of markdown-it-py, so the contents of a code fence are never taken for headings
+or labels. A document is a flat sequence of parts, one per heading, since models get numbers right more often than
+levels; `region` returns the parts of a heading.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Text:
     """One line of inline text.
 
     Attributes:
-        text: without emphasis; code spans keep their backticks.
+        text: the text without emphasis; code spans keep their backticks.
         codes: contents of the code spans, in order.
-        line: 1-based.
-        lead: the bold text that it begins with, or "".
+        line: 1-based line number.
+        lead: the bold text at its beginning, or "".
     """
 
     text: str
@@ -45,7 +45,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """One list item: its own lines and what is nested in it."""
+    """One list item: its own lines and its nested blocks."""
 
     lines: tuple[Text, ...]
     blocks: tuple[Node, ...]
@@ -63,7 +63,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fence:
-    """A code block. `line` is the line of its first line of content; `lang` is lower case, "" where none is given."""
+    """A code block. `line` is its first line of content; `lang` is lower case, "" if none is given."""
 
     lang: str
     text: str
@@ -92,12 +92,12 @@ Node = Paragraph | Bullets | Fence | Table | Comment
 
 @dataclass(frozen=True)
 class Part:
-    """A heading and what stands under it up to the next heading of any level.
+    """A heading and the blocks up to the next heading of any level.
 
     Attributes:
-        level: 1..6; 0 for what precedes the first heading.
-        number: `"2"` or `"2.1"` where the title begins with one, else "".
-        title: without the number.
+        level: 1..6; 0 for the text before the first heading.
+        number: `"2"` or `"2.1"` if the title begins with one, else "".
+        title: the title without the number.
         line: 1-based line of the heading.
     """
 
@@ -129,7 +129,7 @@ def parse(text: str) -> tuple[Part, ...]:
 
 
 def region(parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | None = None) -> tuple[Part, ...]:
-    """The part at `start` with those below it: up to the next heading of its level or above, or one that `ends`."""
+    """Return the part at `start` with its subparts: up to the next heading of its level or above, or that `ends`."""
     stop = start + 1
     while stop < len(parts) and parts[stop].level > parts[start].level and not (ends and ends(parts[stop])):
         stop += 1
@@ -137,7 +137,7 @@ def region(parts: Sequence[Part], start: int, ends: Callable[[Part], bool] | Non
 
 
 def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
-    """Every line of text in the blocks, nested ones included; fences and comments are passed over."""
+    """Yield every line of text in the blocks, nested ones included; fences and comments are skipped."""
     for block in blocks:
         match block:
             case Paragraph():
@@ -152,7 +152,7 @@ def iter_lines(blocks: Sequence[Node]) -> Iterator[Text]:
 
 
 def iter_nodes(blocks: Sequence[Node]) -> Iterator[Node]:
-    """Every block, nested ones included."""
+    """Yield every block, nested ones included."""
     for block in blocks:
         yield block
         if isinstance(block, Bullets):
@@ -161,12 +161,12 @@ def iter_nodes(blocks: Sequence[Node]) -> Iterator[Node]:
 
 
 def fences(blocks: Sequence[Node]) -> list[Fence]:
-    """Every code block among the blocks, nested ones included."""
+    """Return every code block in the blocks, nested ones included."""
     return [node for node in iter_nodes(blocks) if isinstance(node, Fence)]
 
 
 def items(blocks: Sequence[Node]) -> list[Item]:
-    """The items of the lists that stand directly among the blocks."""
+    """Return the items of the top-level lists in the blocks."""
     return [item for block in blocks if isinstance(block, Bullets) for item in block.items]
 
 
@@ -247,7 +247,7 @@ def _join(texts: Sequence[Text]) -> Text:
 
 
 def _inline(node: SyntaxTreeNode) -> tuple[Text, ...]:
-    """The lines of an inline token; emphasis falls away, code spans keep their backticks."""
+    """Return the lines of an inline token, without emphasis; code spans keep their backticks."""
     rows: list[tuple[list[str], list[str], list[str]]] = [([], [], [])]
     _collect(node, rows, bold=False)
     first = _line(node)

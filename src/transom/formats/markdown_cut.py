@@ -1,4 +1,4 @@
-"""Markdown as it was written, cut at its headings: whole parts, byte for byte but for line ends."""
+"""Markdown source cut at its headings: whole parts, byte for byte but for line ends."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from transom.formats.markdown import Part, parse, region
 
 
 def source_lines(text: str) -> list[str]:
-    """The lines of a text as the parser counts them: line 1 is the first."""
+    """Return the lines of a text as the parser counts them: line 1 is the first."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
-    """Consecutive parts as they were written: from the heading of the first to the heading that follows the last.
+    """Return the source of consecutive parts, from the first heading to the heading after the last part.
 
     Args:
-        text: what was parsed.
+        text: the text that was parsed.
         parts: all of its parts.
-        chosen: one or more of them, without a gap.
+        chosen: one or more consecutive parts of them.
     """
     lines = source_lines(text)
     following = next(index for index, part in enumerate(parts, 1) if part is chosen[-1])
@@ -27,12 +27,12 @@ def source(text: str, parts: Sequence[Part], chosen: Sequence[Part]) -> str:
 
 
 def without(text: str, drops: Callable[[Part], bool], ends: Callable[[Part], bool] | None = None) -> str:
-    """The text as it was written, except for the regions of the headings that `drops`.
+    """Return the source without the regions of the headings that `drops`.
 
     Args:
         text: Markdown.
-        drops: whether a heading goes, with everything below it.
-        ends: a heading that ends the region before it whatever its level; see `region`.
+        drops: whether to drop a heading, with everything below it.
+        ends: whether a heading ends the region before it at any level; see `region`.
     """
     parts = parse(text)
     kept: list[str] = []

@@ -1,4 +1,4 @@
-"""A report for people: a product says what stands on it (`Page`), and it is shown as text here, as HTML elsewhere."""
+"""The contents of a report for people (`Page`), and its form as text; `html_report` has its form as HTML."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Literal, TypeAlias
 
 Tone: TypeAlias = Literal["pass", "fail", "error", "warn", "dim"]
 Style: TypeAlias = Callable[[Tone, str], str]
-"""Gives a text the look of its tone."""
+"""Returns a text in the style of its tone."""
 
 SHOWN = 20
-"""Entries of one section in a text."""
+"""Entries of one section in a text, at most."""
 
 _WIDTH = 300
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing that was judged.
+    """One judged thing.
 
     Attributes:
-        title: what it is.
-        file, line: where it stands, as far as that is known.
-        note: why it was judged so; a text leaves it out where all is well.
+        title: its name.
+        file, line: its place, as far as known.
+        note: the reason of the judgement; omitted in a text if the tone is `pass`.
         facts: names and values.
-        content: the line of evidence as it was read.
+        content: the line of evidence as read.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with entries and further lines. A closed section opens at a click; one without a title comes first."""
+    """A heading with entries and lines. A closed section opens at a click; one without a title comes first."""
 
     title: str
     entries: tuple[Entry, ...] = ()
@@ -53,7 +53,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """One verdict with what stands behind it; `made` says how it was made."""
+    """One verdict and its grounds; `made` tells how it was made."""
 
     title: str
     verdict: str
@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """A report: several parts get a table that leads to each."""
+    """A report; several parts get a table of links to them."""
 
     title: str
     parts: tuple[Part, ...]
@@ -73,17 +73,17 @@ class Page:
 
 
 def place(file: str | None, line: int | None) -> str:
-    """`FILE:LINE`, as far as that is known."""
+    """Return `FILE:LINE`, as far as known."""
     return f"{file or ''}" if line is None else f"{file or ''}:{line}"
 
 
 def plain(tone: Tone, text: str) -> str:  # noqa: ARG001  the hook's shape; a terminal passes one that colours
-    """No colour: the text is the same in a pipe and in a file."""
+    """Return the text without colour, for pipes and files."""
     return text
 
 
 def text_of(part: Part, style: Style = plain) -> str:
-    """A part as lines of text, with a final newline: the verdict first, each section below a blank line."""
+    """Return a part as text with a final newline: the verdict first, each section below a blank line."""
     return "\n".join(_lines(part, style)) + "\n"
 
 
@@ -111,6 +111,6 @@ def _entry(entry: Entry, style: Style) -> Iterator[str]:
 
 
 def short(text: str) -> str:
-    """A text on one line. Logs may hold escape sequences; none of them shall reach a terminal."""
+    """Return a text on one line without escape sequences, which logs may have and a terminal must not get."""
     flat = "".join(character if character.isprintable() else "·" for character in " ".join(text.split()))
     return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 1]}…"

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: results with rule, place and suppression, as code hosts and editors read them."""
+"""Writer of SARIF 2.1.0 for code hosts and editors: results with rule, place and suppression."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NO_ID = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class SarifRule:
-    """What results are about: an id without blanks, and one sentence."""
+    """The rule of results: an id without blanks, and one sentence."""
 
     id: str
     text: str
@@ -29,11 +29,11 @@ class SarifResult:
 
     Attributes:
         rule: the id of its rule.
-        message: what was found.
-        kind: `pass`, `fail`, `open` (nobody could tell) or `review` (a person must).
-        file, line, snippet: where, as far as that is known; a file relative to the analysed root.
-        suppressed: why a person accepts it; None: nobody does.
-        state: against an earlier result; None: it was compared with none.
+        message: the finding.
+        kind: `pass`, `fail`, `open` (undecided) or `review` (a person must decide).
+        file, line, snippet: its place, as far as known; the file relative to the analysed root.
+        suppressed: the reason why a person accepts it; None if it is not accepted.
+        state: compared with an earlier result; None if there is none.
     """
 
     rule: str
@@ -49,13 +49,13 @@ class SarifResult:
 def sarif_report(
     version: str, rules: Sequence[SarifRule], results: Iterable[SarifResult], errors: Sequence[str] = ()
 ) -> bytes:
-    """One log with one run of Transom.
+    """Return one log with one run of Transom.
 
     Args:
-        version: Transom's.
-        rules: each id once.
-        results: of these rules.
-        errors: why something could not be analysed at all; the run counts as not successful.
+        version: Transom's version.
+        rules: rules with unique ids.
+        results: results of these rules.
+        errors: reasons why something could not be analysed; with any, the run counts as not successful.
     """
     places = {rule.id: number for number, rule in enumerate(rules)}
     described = [{"id": _NO_ID.sub("-", rule.id), "shortDescription": {"text": rule.text or rule.id}} for rule in rules]
@@ -73,13 +73,13 @@ def sarif_report(
 
 
 def _result(one: SarifResult, places: dict[str, int]) -> dict[str, Any]:
-    # Lines move from day to day; what identifies a result is its rule, its file and its text.
+    # Line numbers change; rule, file and text identify a result.
     stable = digest([one.rule, one.file or "", one.message, one.snippet])
     made: dict[str, Any] = {
         "ruleId": _NO_ID.sub("-", one.rule),
         "ruleIndex": places[one.rule],
         "kind": one.kind,
-        # Every kind but `fail` has the level `none`; the standard says so.
+        # The standard requires the level `none` for every kind but `fail`.
         "level": "error" if one.kind == "fail" else "none",
         "message": {"text": one.message or one.rule},
         "partialFingerprints": {"transom/v1": stable},

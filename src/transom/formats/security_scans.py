@@ -1,8 +1,8 @@
 """Reports of security scanners: SARIF 2.1 and Trivy's JSON.
 
-What a tool itself marks as suppressed or absent is no open finding: SARIF's suppressions, where at least one is
-accepted or needs no word (neither one that was rejected nor one under review suppresses), and its `baselineState`.
-Trivy's `Status: fixed` says that a fixed version exists, so such a vulnerability is open.
+A finding that the tool marks as suppressed or absent is not open: by SARIF's suppressions, if at least one is accepted
+or has no status (a rejected one, or one under review, does not suppress), or by its `baselineState`. Trivy's
+`Status: fixed` means that a fixed version exists, so such a vulnerability is open.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class ScanFinding:
     """One finding.
 
     Attributes:
-        id: the rule's or the vulnerability's.
+        id: the id of the rule or the vulnerability.
         severity: `critical | high | medium | low`.
-        text: what it says.
+        text: its message.
         locator: JSON pointer of the result.
-        suppressed: by whom or what; empty for an open finding.
+        suppressed: the kind of suppression; "" for an open finding.
     """
 
     id: str
@@ -38,7 +38,7 @@ class ScanFinding:
 
 
 def read_sarif(data: Json) -> list[ScanFinding] | None:
-    """Findings of all runs; None where it is no SARIF."""
+    """Return the findings of all runs; None if the data is not SARIF."""
     if not isinstance(data, dict) or not isinstance(data.get("runs"), list) or "version" not in data:
         return None
     found: list[ScanFinding] = []
@@ -64,7 +64,7 @@ def _rules(run: dict[str, Any]) -> dict[object, dict[str, Any]]:
 
 
 def _sarif_severity(result: dict[str, Any], rule: dict[str, Any]) -> str:
-    """By the tool's security score, its own word for the severity, or SARIF's level, in that order."""
+    """Return the severity by the tool's security score, its own word, or SARIF's level, in that order."""
     for of in (_inner(result, "properties"), _inner(rule, "properties")):
         try:
             score = float(of["security-severity"])
@@ -89,7 +89,7 @@ def _suppressed(result: dict[str, Any]) -> str:
 
 
 def read_trivy(data: Json) -> list[ScanFinding] | None:
-    """Vulnerabilities, misconfigurations and secrets of all targets; None where it is no report of Trivy."""
+    """Return vulnerabilities, misconfigurations and secrets of all targets; None if it is not a Trivy report."""
     if not isinstance(data, dict) or "SchemaVersion" not in data or "ArtifactName" not in data:
         return None
     found: list[ScanFinding] = []
@@ -97,7 +97,7 @@ def read_trivy(data: Json) -> list[ScanFinding] | None:
         for kind in ("Vulnerabilities", "Misconfigurations", "Secrets"):
             for at, one in enumerate(_dicts(result.get(kind))):
                 if str(one.get("Status", "")).upper() == "PASS":
-                    continue  # of a misconfiguration's check
+                    continue  # a misconfiguration check that passed
                 name = str(one.get("VulnerabilityID") or one.get("ID") or one.get("RuleID") or "")
                 severity = str(one.get("Severity", "")).lower()
                 text = f"{one.get('PkgName', '')} {one.get('Title', '')}".strip()
@@ -122,6 +122,6 @@ def _inner(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def open_by_severity(findings: list[ScanFinding]) -> Iterator[tuple[str, list[ScanFinding]]]:
-    """Each severity with its open findings, also where there are none."""
+    """Yield each severity with its open findings, also if there are none."""
     for severity in SEVERITIES:
         yield severity, [one for one in findings if one.severity == severity and not one.suppressed]

@@ -1,8 +1,8 @@
-"""Replies between XML-like tags, and the code fences in them.
+"""Parser of replies between XML-like tags, and of code fences.
 
-A model is asked to answer as `<section1> ... </section1>`. What comes back may echo the tags, speak of them, wrap
-everything in a fence, or stop in the middle. Text is taken only from a complete pair; a pair that was begun and not
-ended is a truncated reply and never accepted.
+A model is asked to answer as `<section1> ... </section1>`. The reply may echo the tags, mention them, wrap everything
+in a fence, or stop in the middle. Text is taken only from a complete pair; a start tag without an end tag is a
+truncated reply and never accepted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LANGUAGES = {"py": "python", "python3": "python", "yml": "yaml"}
 
 @dataclass(frozen=True)
 class Tagged:
-    """The text of a reply and what was odd about it (for the journal; empty for a clean reply)."""
+    """The text of a reply, and warnings for the journal; no warnings for a clean reply."""
 
     text: str
     warnings: tuple[str, ...] = ()
@@ -39,25 +39,25 @@ class _Tag:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Complete outermost pairs in order, and the start tags that were never ended."""
+    """Complete outermost pairs in order, and the start tags without an end tag."""
 
     inner: tuple[str, ...]
     unended: tuple[_Tag, ...]
 
 
 def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = None) -> Tagged:
-    """The text between the last complete, non-empty, outermost pair of `<tag>` and `</tag>`.
+    """Return the text between the last complete, non-empty, outermost pair of `<tag>` and `</tag>`.
 
-    Tags in code fences and code spans count only if there is no pair without them (a reply that is fenced as a whole).
-    Line ends come back as `\\n`, surrounding blanks are dropped.
+    Tags in code fences and code spans count only if there is no pair outside them (the whole reply is fenced).
+    Line ends become `\\n`, surrounding blanks are dropped.
 
     Args:
-        reply: what the model answered.
+        reply: the model's reply.
         tag: the tag's name.
-        accept: decides whether a reply without any such tag is what was asked for; it is then taken whole.
+        accept: whether to take a reply without any such tag as a whole.
 
     Raises:
-        ReplyError: no tag, no end tag (the reply was cut off), no start tag, or nothing in between; it names the tag.
+        ReplyError: a tag is missing, or nothing is in between; names the tag. Without an end tag the reply was cut off.
     """
     text = reply.replace("\r\n", "\n").replace("\r", "\n")
     found = _tags(text, tag)
@@ -83,11 +83,11 @@ def read_tag(reply: str, tag: str, *, accept: Callable[[str], bool] | None = Non
 
 
 def read_fences(text: str, *languages: str) -> list[Fence]:
-    """The code fences of a text in order, in lists and indented ones too.
+    """Return the code fences of a text in order, also nested and indented ones.
 
     Args:
         text: Markdown; line ends of any kind.
-        languages: keep only these; `""` stands for a fence that names none. `yml` is `yaml`, `py` is `python`.
+        languages: keep only these; `""` is a fence without a language. `yml` means `yaml`, `py` means `python`.
     """
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return [fence for fence in _fences(plain, 1) if not languages or fence.lang in languages]
@@ -112,12 +112,12 @@ def _tags(text: str, tag: str) -> list[_Tag]:
 
 
 def _match(text: str, tags: Sequence[_Tag]) -> tuple[_Pairs, tuple[str, ...]]:
-    """Pair the tags. A start tag that prose mentions may stay open, if an answer that begins its own line follows."""
+    """Pair the tags. A start tag mentioned in prose may stay open, if a pair that begins its own line follows."""
     pairs = _pair(text, tags)
     spoken = [t for t in pairs.unended if _mentioned(text, t)]
     if not spoken:
         return pairs, ()
-    # Start tags before the mention are left out: an answer that it follows may be an abandoned first attempt.
+    # Start tags before the mention are ignored: a pair before it may be an abandoned first attempt.
     rest = _pair(text, [t for t in tags if t not in spoken and (t.start > spoken[-1].start or not t.opens)])
     if not rest.inner or not all(_begins_line(text, t) for t in tags if t.opens and t not in spoken):
         return pairs, ()
@@ -142,14 +142,14 @@ def _begins_line(text: str, tag: _Tag) -> bool:
 
 
 def _mentioned(text: str, tag: _Tag) -> bool:
-    """Whether words stand on both sides of the tag on its line."""
+    """Whether words are on both sides of the tag on its line."""
     before = text[text.rfind("\n", 0, tag.start) + 1 : tag.start]
     after = text[tag.end : (text + "\n").find("\n", tag.end)]
     return bool(re.search(r"\w", before)) and bool(re.search(r"\w", after))
 
 
 def _mask_code(text: str) -> str:
-    """The text with fences and code spans blanked out, position for position."""
+    """Return the text with fences and code spans replaced by blanks of equal length."""
     rows = text.split("\n")
     blocks: list[tuple[int, int]] = []
     for token in _markdown().parse(text):
@@ -167,7 +167,7 @@ def _mask_code(text: str) -> str:
 
 
 def _markdown() -> MarkdownIt:
-    # An HTML block would swallow the fence that follows a tag without a blank line.
+    # An HTML block would include a fence that follows a tag without a blank line.
     return MarkdownIt("commonmark").disable("html_block")
 
 

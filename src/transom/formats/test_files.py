@@ -1,4 +1,4 @@
-"""Test files: which paths are some, and what each of their tests checks, as far as the text tells."""
+"""Test files: recognises their paths, and extracts what each test checks, as far as the text shows it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SKIPS = re.compile(r"\b(?:skip\w*|xfail|xit|xtest|xdescribe|@Ignore\w*|@Disable
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a path is one of tests by its name."""
+    """Whether a path has the name of a test file."""
     return bool(_TEST_FILE.search(path)) and PurePosixPath(path).suffix not in (".md", ".txt")
 
 
 def read_checks(path: str, text: str) -> dict[str, Counter[str]] | None:
-    """Test name, with its class -> what it checks; what is skipped checks nothing. None: it is no Python."""
+    """Return test name, with its class -> its checks; none for a skipped test. None: the file is not Python."""
     try:
         body = ast.parse(text).body if path.endswith(".py") else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -31,7 +31,7 @@ def read_checks(path: str, text: str) -> dict[str, Counter[str]] | None:
 
 
 def fewer_by_lines(old: str, new: str | None) -> list[str]:
-    """What a text has less of, for languages that are not parsed here: counts of checks, cases and skips."""
+    """Return messages on lost checks and cases and on new skips, counted by text, for other languages."""
     if new is None:
         return ["is gone"]
     found = []
@@ -57,7 +57,7 @@ def _tests(body: Sequence[ast.stmt], prefix: str, *, skipped: bool) -> dict[str,
 
 
 def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements that count: none behind a return, under `if False`, or whose failure is caught."""
+    """Return the statements that count: not behind a return, under `if False`, or with their failure caught."""
     found: list[ast.stmt] = []
     for node in body:
         if isinstance(node, ast.Return | ast.Raise):
@@ -73,7 +73,7 @@ def _reached(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 
 def _checks(node: ast.stmt) -> list[str]:
-    """What a statement checks."""
+    """Return the checks of a statement."""
     if isinstance(node, ast.Assert):
         return [] if _constant(node.test) else [ast.unparse(node.test)]
     asked = [one.context_expr for one in node.items] if isinstance(node, ast.With | ast.AsyncWith) else []
@@ -90,13 +90,13 @@ def _is_check(node: ast.expr) -> bool:
 
 
 def _is_skip(node: ast.stmt | ast.expr) -> bool:
-    """Whether it is a mark or a call that skips, or the assignment of such a mark."""
-    told = node.value if isinstance(node, ast.Expr | ast.Assign) else node
-    if not isinstance(told, ast.expr):
+    """Whether a statement is a mark or a call that skips, or an assignment of such a mark."""
+    value = node.value if isinstance(node, ast.Expr | ast.Assign) else node
+    if not isinstance(value, ast.expr):
         return False
-    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(told)))
+    return bool(re.match(r"(?:[\w.]*\.)?(?:skip\w*|xfail\w*|importorskip|expectedFailure)\b", ast.unparse(value)))
 
 
 def _constant(node: ast.expr) -> bool:
-    """Whether it is the same whatever the program does."""
+    """Whether an expression is constant."""
     return not any(isinstance(one, ast.Name | ast.Attribute | ast.Call | ast.Await) for one in ast.walk(node))

@@ -1,7 +1,7 @@
-"""Logs and reports as tools leave them: compressed or not, in whatever encoding, with whatever line ends.
+"""Reader of logs and reports, compressed or not, in any encoding, with any line ends.
 
-The text that comes out has `\\n` as its only line end, whichever way it is split, so that a line number means the same
-line to an atom, to a person's editor and to this program. It comes in pieces of whole lines; no file is held in memory.
+The text has `\\n` as its only line end, however it is split, so that a line number means the same line to an atom, an
+editor and this program. It is read in pieces of whole lines; no file is held in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_TEXT_BYTES = 256 << 20
 _CHUNK = 1 << 20
 _BUFFER = 1 << 17
 _GZIP = b"\x1f\x8b"
-# str.splitlines() breaks lines at these, editors and grep do not: form feeds are common in reports.
+# str.splitlines() splits at these, editors and grep do not: form feeds are common in reports.
 _NO_LINE_ENDS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _SPACES = str.maketrans(dict.fromkeys(_NO_LINE_ENDS, " "))
 _NEXT = {"utf-16": "utf-8-sig", "utf-8-sig": "latin-1"}
@@ -30,12 +30,12 @@ _NEXT = {"utf-16": "utf-8-sig", "utf-8-sig": "latin-1"}
 
 @dataclass(frozen=True)
 class Facts:
-    """What a whole pass over a file has shown.
+    """The results of a whole pass over a file.
 
     Attributes:
-        sha256, size: of the bytes on disk, compressed or not, as `sha256sum` and `ls` show them.
-        lines: of the text; a last line without a line end counts.
-        note: how it was read where that is not obvious, or None.
+        sha256, size: digest and size of the bytes on disk, compressed or not, as `sha256sum` and `ls` show them.
+        lines: number of lines; a last line without a line end counts.
+        note: the encoding if it is unusual, or None.
     """
 
     sha256: str
@@ -45,22 +45,22 @@ class Facts:
 
 
 class ReadAgain(Exception):
-    """The text turned out to be in another encoding: what came so far is void, the next pass reads it rightly."""
+    """Raised when the encoding proves wrong: the pieces so far are void, the next pass reads the file correctly."""
 
 
 class FileChanged(InputError):
-    """A file is another one than at the first pass."""
+    """Raised when a file changed since the first pass."""
 
 
 class TextFile:
-    """A file that is read in passes.
+    """A text file, read in passes.
 
     Args:
-        limit: bytes of text, decompressed.
-        longest_line: characters.
+        limit: bytes of decompressed text, at most.
+        longest_line: characters of a line, at most.
 
     Attributes:
-        facts: after the first pass that came to the end; None before.
+        facts: results of the first complete pass; None before.
     """
 
     def __init__(self, path: Path, *, limit: int = MAX_TEXT_BYTES, longest_line: int = MAX_TEXT_BYTES) -> None:
@@ -72,10 +72,10 @@ class TextFile:
         self._seen: tuple[int, ...] | None = None
 
     def pieces(self) -> Iterator[str]:
-        """The text in pieces of whole lines with their line ends; the last line may have none.
+        """Yield the text in pieces of whole lines with their line ends; the last line may have none.
 
         Raises:
-            InputError: missing, a folder, unreadable, cut short, too large, or no longer the file that it was.
+            InputError: missing, a folder, unreadable, cut short, too large, or changed.
             ReadAgain: only before `facts` are known.
         """
         try:
@@ -94,7 +94,7 @@ class TextFile:
             raise InputError(f"cannot be read: {error.strerror or error}") from error
 
     def whole(self) -> str:
-        """All of the text at once.
+        """Return all of the text.
 
         Raises:
             InputError: as `pieces`.
@@ -106,7 +106,7 @@ class TextFile:
                 continue
 
     def is_blank(self) -> bool:
-        """Whether it holds nothing but white space; reads no further than to the first piece that says no.
+        """Whether the file has only white space; reads no further than the first piece with other text.
 
         Raises:
             InputError: as `pieces`.
@@ -181,7 +181,7 @@ class TextFile:
 
 
 class _Hashed(io.RawIOBase):
-    """Passes a file's bytes through, and counts and digests them on their way."""
+    """Passes a file's bytes through, and counts and hashes them."""
 
     def __init__(self, file: io.FileIO) -> None:
         self._file = file
@@ -199,14 +199,14 @@ class _Hashed(io.RawIOBase):
 
 
 def _unpacked(hashed: _Hashed) -> io.BufferedReader[_Hashed] | gzip.GzipFile:
-    """Decompressed where the first bytes say gzip; never more than a piece at once, so that a bomb swells in vain."""
+    """Decompress gzip, recognised by the first bytes, piece by piece, so that a bomb does not fill the memory."""
     stream = io.BufferedReader(hashed, _BUFFER)
     return gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(_GZIP) else stream
 
 
 def clean(text: str) -> str:
-    """The text with `\\n` as its only line end; a piece must not end between `\\r` and `\\n`."""
+    """Return the text with `\\n` as its only line end; a piece must not end between `\\r` and `\\n`."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    # Looking for nine characters takes a fraction of the time of translating.
+    # Searching for nine characters is much faster than translating.
     return text.translate(_SPACES) if any(character in text for character in _NO_LINE_ENDS) else text

@@ -1,4 +1,4 @@
-"""Text files line by line, for whoever shows parts of them; `text_files` is for whoever reads them whole."""
+"""Text files line by line, for callers that show parts of them; `text_files` reads them whole."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class TextLines:
-    """The lines of a text file, one at a time and without their ends, numbered as `TextFile` numbers them.
+    """The lines of a text file, one at a time without line ends, numbered as in `TextFile`.
 
     Args:
-        path: of the file, compressed or not.
-        longest: a line is cut after so many characters, so that a file without line ends cannot fill the memory.
+        path: path of the file, compressed or not.
+        longest: a line is cut after this many characters, so that a file without line ends cannot fill the memory.
 
     Attributes:
-        encoding: of what was read so far: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8.
+        encoding: the encoding so far: `utf-8`, `utf-16`, or `latin-1` after a line that is not UTF-8.
     """
 
     def __init__(self, path: Path, longest: int | None = None) -> None:
@@ -39,7 +39,7 @@ class TextLines:
         """Read from the beginning.
 
         Raises:
-            InputError: it cannot be read, or its compressed stream is cut short or damaged.
+            InputError: the file cannot be read, or its compressed stream is cut short or damaged.
         """
         try:
             if self._path.exists() and not self._path.is_file():
@@ -83,7 +83,7 @@ def _opened(path: Path) -> io.BufferedReader:
 
 
 class _Inflated(gzip.GzipFile):
-    """A decompressed stream that closes the file beneath it too."""
+    """A decompressed stream that also closes the file beneath it."""
 
     def __init__(self, beneath: io.BufferedReader) -> None:
         super().__init__(fileobj=beneath)
@@ -95,7 +95,7 @@ class _Inflated(gzip.GzipFile):
 
 
 def _rest(stream: IO[AnyStr], piece: AnyStr, newline: AnyStr, most: int | None) -> AnyStr:
-    """A line whose first piece has no end yet; of what is beyond `most`, only the end is looked for."""
+    """Return a line from its first piece to its end; text beyond `most` is read and dropped."""
     pieces, kept = [piece], len(piece)
     while piece := stream.readline(_CHUNK):
         if most is None or kept <= most:
@@ -107,5 +107,5 @@ def _rest(stream: IO[AnyStr], piece: AnyStr, newline: AnyStr, most: int | None) 
 
 
 def _beginning(data: bytes) -> str:
-    """The text of bytes that may end within a character."""
+    """Decode bytes that may end within a character."""
     return codecs.getincrementaldecoder("utf-8")().decode(data)

@@ -1,4 +1,4 @@
-"""XML files of test and coverage tools, and paths that name one element or attribute in them."""
+"""XML files of test and coverage tools, and paths to their elements and attributes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from transom.errors import InputError
 
 
 def read_xml(text: str, where: str) -> Element:
-    """The root element.
+    """Return the root element.
 
     Raises:
-        InputError: not XML, with the line; or with entities of its own.
+        InputError: the text is not XML, with the line; or it declares entities.
     """
     if "<!ENTITY" in text:
         raise InputError("declares XML entities", where=where, hint="write the report without entities")
@@ -25,18 +25,18 @@ def read_xml(text: str, where: str) -> Element:
 
 
 def tag_of(element: Element) -> str:
-    """The tag without its namespace."""
+    """Return the tag without its namespace."""
     return str(element.tag).rpartition("}")[2]
 
 
 def child_path(path: str, parent: Element, child: Element) -> str:
-    """The path of a child, counted among those of its tag: `/testsuites/testsuite[2]`."""
+    """Return the path of a child, counted among those with its tag: `/testsuites/testsuite[2]`."""
     same = [one for one in parent if tag_of(one) == tag_of(child)]
     return f"{path}/{tag_of(child)}[{next(n for n, one in enumerate(same, 1) if one is child)}]"
 
 
 def value_at(root: Element, path: str) -> str | None:
-    """What a path names: an attribute's value (`/coverage/@line-rate`), or an element's attributes and text."""
+    """Return an attribute's value (`/coverage/@line-rate`), or an element's attributes and text; None if missing."""
     steps = [step for step in path.split("/") if step]
     if not steps or steps[0].partition("[")[0] != tag_of(root):
         return None
@@ -50,5 +50,5 @@ def value_at(root: Element, path: str) -> str | None:
         if not 0 <= place < len(same):
             return None
         element = same[place]
-    said = " ".join(f'{name}="{value}"' for name, value in element.attrib.items())
-    return f"{tag_of(element)} {said} {(element.text or '').strip()}".strip()
+    attributes = " ".join(f'{name}="{value}"' for name, value in element.attrib.items())
+    return f"{tag_of(element)} {attributes} {(element.text or '').strip()}".strip()

@@ -1,4 +1,4 @@
-"""YAML files that people write, read whole and written."""
+"""Reads and writes YAML files that people edit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
-    """Bytes of a small file that a person named.
+    """Return the bytes of a small file that a person named.
 
     Raises:
         InputError: missing, a folder, not a regular file, unreadable, larger than `limit` bytes.
@@ -50,16 +50,16 @@ def load_yaml(path: Path) -> YamlFile:
     """Read one YAML 1.2 document.
 
     Raises:
-        InputError: with file:line and what to write instead; also for an empty file.
+        InputError: the YAML is wrong or empty, with file:line and what to write instead.
     """
     return parse_yaml(read_text(path), path)
 
 
 def read_text(path: Path) -> str:
-    """Text of a small file that a person wrote.
+    """Return the text of a small file that a person wrote.
 
     Raises:
-        InputError: as `read_bytes`, and where it is not UTF-8, with file:line.
+        InputError: as `read_bytes`, or the file is not UTF-8, with file:line.
     """
     raw = read_bytes(path)
     try:
@@ -72,16 +72,16 @@ def read_text(path: Path) -> str:
 
 
 def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
-    """The text of a mapping with one more key at its end; every character that stands there stays as it is.
+    """Return the text of a mapping with one more key at its end; the other characters stay unchanged.
 
     Args:
-        file: whose text; it must not have the key.
-        key: which, at the left edge.
+        file: the YAML file, without the key.
+        key: the key, at the left edge.
         value: its value.
-        comment: one line above it.
+        comment: one line above the key.
 
     Raises:
-        InputError: the file does not end in such a way that a key can follow.
+        InputError: no key can follow the end of the file.
     """
     end = "\r\n" if "\r\n" in file.text else "\n"
     above = f"# {' '.join(comment.split())}\n" if comment else ""
@@ -99,11 +99,11 @@ def add_key(file: YamlFile, key: str, value: Json, comment: str = "") -> str:
 
 
 def dump_yaml(data: object) -> str:
-    """Plain data as block-style YAML, keys in the order given, long texts on one line."""
+    """Return plain data as block-style YAML, keys in the order given, long texts on one line."""
     import yaml  # noqa: PLC0415  (slow, and few commands write YAML)
 
     class Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types
-        """Quotes what YAML 1.2 would read as something else than a text."""
+        """Quotes texts that YAML 1.2 would not read as texts."""
 
     def quoted(dumper: Dumper, text: str) -> object:
         style = None if plain_kind(text) == "str" else "'"

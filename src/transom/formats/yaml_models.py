@@ -1,4 +1,4 @@
-"""A YAML file read as a model: what is wrong is said with its line, a misspelled key with the one that was meant."""
+"""Reads YAML files as models: errors have their line, a misspelled key the nearest known one."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def nearest_key(word: str, known: Mapping[str, object] | tuple[str, ...] | list[str]) -> str | None:
-    """The known word that an unknown one was probably meant to be."""
+    """Return the known word that is nearest to an unknown one, or None."""
     found = process.extractOne(word.lower(), list(known), scorer=fuzz.ratio, score_cutoff=60)
     return found[0] if found else None
 
 
 def validate_yaml(model: type[M], file: YamlFile) -> M:
-    """Read a file's data as a pydantic model.
+    """Validate a file's data as a pydantic model.
 
     Raises:
-        InputError: the first thing that is wrong, with file:line; an unknown key names the nearest known one.
+        InputError: the first error, with file:line; for an unknown key with the nearest known one.
     """
     try:
         return model.model_validate(file.data)
     except ValidationError as error:
-        # A misspelled key also leaves the right one missing; the misspelling is what helps.
+        # A misspelled key also leaves the right one missing; the misspelling is the more useful error.
         first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         at = _location(file, first["loc"])
         name = ".".join(str(part) for part in at) or "the document"
@@ -43,7 +43,7 @@ def validate_yaml(model: type[M], file: YamlFile) -> M:
 
 
 def _location(file: YamlFile, loc: tuple[int | str, ...]) -> tuple[Key, ...]:
-    """Pydantic's location without the union tags that it mixes in."""
+    """Return pydantic's location without its union tags."""
     at: tuple[Key, ...] = ()
     for part in loc:
         if (*at, part) in file.lines:

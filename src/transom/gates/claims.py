@@ -1,8 +1,8 @@
-"""Claims of a text, sentence by sentence, held to the evidence that stands cited beside them.
+"""Checks each sentence of a text against the evidence that it cites.
 
-A sentence cites what it rests on: `14 of 212 tests failed [E3][E4].` Each of its numbers must be the value of
-something that it cites, in the same unit and of the same quantity, however it is rendered; each of its quotations must
-stand there word for word. A sentence that fails is struck.
+A sentence cites its evidence: `14 of 212 tests failed [E3][E4].` Each of its numbers must be the value of a cited
+entry, in the same unit and of the same quantity, in any notation; each of its quotations must be there word for word.
+A sentence that fails is struck.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NEAR = 48
 _LEAST_NAME = 6
 _ROUGH = Decimal("0.05")
 
-# Words that say what is counted or measured. Those of one row exclude each other, whatever form they have.
+# Words for the quantity that is counted or measured. Words of one row exclude each other.
 _ROWS = (
     "failed=fail,fails,failing,failed,failure,failures passed=pass,passes,passing,passed skipped=skipped "
     "blocked=blocked executed=executed,ran planned=planned estimate=estimate,estimated",
@@ -64,14 +64,14 @@ _SUBJECT = 5
 
 @dataclass(frozen=True)
 class Support:
-    """Something that can be cited.
+    """An entry that can be cited.
 
     Attributes:
-        value: its number, None where it has none.
-        unit: `%`, `ms`, `/s`, `ratio`, or empty for a count.
-        about: words that say what it is: of its measure, its keys, its label.
-        text: the passage itself, in which quotations and names are looked up.
-        name: what it is called; numbers in that are no claims.
+        value: its number, or None.
+        unit: `%`, `ms`, `/s`, `ratio`, or "" for a count.
+        about: words of its measure, its keys and its label.
+        text: the passage, which quotations and names are checked against.
+        name: its name; numbers in it are not claims.
     """
 
     value: Decimal | None
@@ -87,7 +87,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Struck:
-    """A sentence that nothing supports, and why."""
+    """A sentence without support, and the reason."""
 
     sentence: str
     why: str
@@ -95,7 +95,7 @@ class Struck:
 
 @dataclass(frozen=True)
 class CheckedText:
-    """A text without the sentences that were struck, and what it cites."""
+    """A text without its struck sentences, and the ids that it cites."""
 
     text: str
     struck: tuple[Struck, ...] = ()
@@ -103,11 +103,11 @@ class CheckedText:
 
 
 def check_claims(text: str, supports: Mapping[str, Support], *, names: Collection[str] = ()) -> CheckedText:
-    """Hold each sentence of a text to what it cites.
+    """Check each sentence of a text against its citations.
 
     Args:
-        supports: what can be cited, by id.
-        names: texts whose numbers are names and no claims: the question, ids, titles.
+        supports: the entries that can be cited, by id.
+        names: texts whose numbers are names, not claims: the question, ids, titles.
     """
     kept: list[str] = []
     struck: list[Struck] = []
@@ -134,7 +134,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str]) -> str | None:
-    """Why a sentence cannot stand; None where it can."""
+    """Return why a sentence is struck, or None."""
     ids = _CITATION.findall(sentence)
     unknown = [one for one in ids if one not in supports]
     if unknown:
@@ -158,7 +158,7 @@ def _wrong(sentence: str, supports: Mapping[str, Support], known: Sequence[str])
 
 
 def _in_digits(text: str) -> str:
-    """A text with its number words as digits, as long as before."""
+    """Replace number words by digits, padded to the same length."""
     return _NUMBER_WORD.sub(lambda match: _NUMBER_WORDS[match[0].lower()].rjust(len(match[0])), text)
 
 
@@ -168,7 +168,7 @@ def _is_quoted(quotation: str, cited: Sequence[Support]) -> bool:
 
 
 def _holds(passage: str, part: str) -> bool:
-    """Whether a passage has these words, whole ones."""
+    """Whether a passage contains these words as whole words."""
     words = part.rstrip(".,;:!?")
     return re.search(rf"(?<!\w){re.escape(words)}(?!\w)", passage) is not None
 
@@ -190,7 +190,7 @@ def _unsupported(fact: Fact, sentence: str, cited: Sequence[Support], known: str
     unit = _unit_of(fact, sentence)
     if any(_says(fact, unit, sentence, one) for one in cited):
         return None
-    named = _NAMED.search(sentence[: fact.end])  # `stage 2`, where the question speaks of it
+    named = _NAMED.search(sentence[: fact.end])  # a name such as `stage 2` in the question
     if named and named[0].casefold() in known:
         return None
     shown = fact.text if fact.text.endswith(unit) else f"{fact.text} {unit}"
@@ -218,7 +218,7 @@ def _says(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
 
 
 def _equal(fact: Fact, unit: str, sentence: str, one: Support) -> bool:
-    """Whether it is the same number in the same unit, as it may be rendered."""
+    """Whether it is the same number in the same unit, in any notation."""
     value = _converted(one, unit)
     if value is None or fact.value is None:
         return False
@@ -242,7 +242,7 @@ def _rounds_to(value: Decimal, said: Decimal) -> bool:
 
 
 def _converted(one: Support, unit: str) -> Decimal | None:
-    """The value in a unit; None where it has no such one."""
+    """Return the value in a unit, or None if it cannot be converted."""
     value = one.value
     if value is None:
         return None
@@ -258,21 +258,21 @@ def _converted(one: Support, unit: str) -> Decimal | None:
 
 
 def _same_kind(fact: Fact, sentence: str, one: Support) -> bool:
-    """Whether the words around a number speak of the quantity that the evidence is of."""
+    """Whether the words around a number mean the quantity of the evidence."""
     context, whole = _context(fact, sentence)
-    mine = one.kinds
-    for place, said in enumerate(_kinds(context)):
+    kinds = one.kinds
+    for place, words in enumerate(_kinds(context)):
         if whole and place != _SUBJECT:
             continue
-        if said and not said & mine[place]:
+        if words and not words & kinds[place]:
             return False
     return True
 
 
 def _context(fact: Fact, sentence: str) -> tuple[str, bool]:
-    """The words that belong to a number, and whether it is the whole of `3 of 5`, of which those say less.
+    """Return the words that belong to a number, and whether it is the total of `3 of 5`, which is checked less.
 
-    They stand behind it up to the next number or mark; where those say nothing, before it.
+    These are the words after it up to the next number or mark; if they name no quantity, also the words before it.
     """
     facts = [one for one in facts_of(sentence) if one.value is not None]
     before = max((one.end for one in facts if one.end <= fact.start), default=0)

@@ -1,4 +1,4 @@
-"""Where a text can be cut: at the end of a line, of a sentence or of a word, and never through a number or an id."""
+"""Cuts texts at the end of a line, sentence or word, and never through a number or an id."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import TypeAlias
 from transom.gates.facts import Fact, facts_of
 
 _LINES = re.compile(r"(?=\n)")
-_SENTENCES = re.compile(r"(?<=[.!?;}\]])(?=\s)|(?<=[}\]],)")  # also a value of a list in JSON
+_SENTENCES = re.compile(r"(?<=[.!?;}\]])(?=\s)|(?<=[}\]],)")  # also after a value of a JSON list
 _WORDS = re.compile(r"(?<=[^\s±−–-])(?=\s)(?!\s?%)")
-_MARKS = re.compile(r"(?<=[,;}\])])(?=\S)(?!\d{3}(?!\d))")  # where there are no spaces; 1,234 is a number
+_MARKS = re.compile(r"(?<=[,;}\])])(?=\S)(?!\d{3}(?!\d))")  # in text without spaces; 1,234 is one number
 _ANYWHERE = re.compile(r"(?=.)", re.DOTALL)
-_SEEN_BEHIND = 3  # characters that these look at
-_NEAR = 400  # characters on either side of a place that tell what is a fact there; an id has 300 at most
+_SEEN_BEHIND = 3  # characters after a place that the patterns look at
+_NEAR = 400  # characters on either side of a place that determine its facts; an id has 300 at most
 _TRIES = 400
 
 Span: TypeAlias = tuple[int, int]
-"""Where something begins and ends in a text."""
+"""Start and end in a text."""
 
 
 def cut(text: str, most: int, whole: Collection[str] = ()) -> int:
-    """How many characters of a text to keep, of at most so many: half of them are not lost for a better place.
+    """Return how many characters of a text to keep, at most `most`, and at least half of that if possible.
 
-    The numbers and ids of what is kept are those of the text, each with the sign that its words give it.
+    The kept text has the same numbers, with their signs, and the same ids as that part of the whole text.
 
     Args:
-        text: is longer than that.
-        most: characters.
-        whole: words that are not cut through either.
+        text: a text longer than `most`.
+        most: number of characters at most.
+        whole: further words that must not be cut through.
     """
     near = text[: most + _NEAR]
     facts = list(facts_of(near))
@@ -44,9 +44,9 @@ def cut(text: str, most: int, whole: Collection[str] = ()) -> int:
 
 
 def parts(text: str, most: int) -> Iterator[Span]:
-    """Where a long line is divided into parts of at most so many characters.
+    """Yield the parts of a long line, each of at most `most` characters.
 
-    That is quick: it looks at no more than the characters beside a place.
+    It is fast, since it looks only at the characters around each cut.
     """
     at = 0
     while len(text) - at > most:
@@ -57,7 +57,7 @@ def parts(text: str, most: int) -> Iterator[Span]:
 
 
 def _last(text: str, least: int, most: int) -> int:
-    """The best place to end at; where there is none that is no longer."""
+    """Return the best place to end at, or `most` if there is none."""
     places = (_places(breaks, text, least, most) for breaks in (_SENTENCES, _WORDS, _MARKS))
     return next((found[-1] for found in places if found), most)
 
@@ -68,7 +68,7 @@ def _places(breaks: re.Pattern[str], text: str, least: int, most: int) -> list[i
 
 
 def _same(facts: list[Fact], text: str, end: int) -> bool:
-    """Whether the text up to there has the facts that the whole of it has there: words behind one may tell its sign."""
+    """Whether the text up to `end` has the same facts there as the whole: words after a fact may determine its sign."""
     begin = max(0, end - 2 * _NEAR)
     from_ = begin + _NEAR if begin else 0
     there = [fact._replace(start=fact.start + begin) for fact in facts_of(text[begin:end])]

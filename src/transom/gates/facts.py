@@ -1,4 +1,4 @@
-"""Numbers and ids in a text, and whether another text has them."""
+"""Finds numbers and ids in a text, and checks whether another text has them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from transom.once import once
 
 # A word with a digit or an underscore in it, or a path: TICKET-12, u_core/u_alu, data_bus[15], report.rpt, 1.2.3, 3fa9.
-# What is longer is none: a line of code, a picture in letters. And a search takes no time that grows with its square.
+# Longer words (code, ASCII art) are not ids; the limit also keeps the search time linear.
 _ID = re.compile(
     r"(?<!\w)(?:[A-Za-z_][\w./:\[\]+-]{0,300}[\w\]](?!\w)|/[\w.][\w./-]{0,300}\w(?!\w)"
     r"|(?!\d+\.\d+[eE][-+]?\d+[A-Za-z]{0,4}(?![.:/-]?\w))\d+(?:[.:/-]\w+){2,}"  # 1.5e-30 is a number
@@ -20,24 +20,24 @@ _ID = re.compile(
 )
 _HAS_ID = re.compile(r"[\d_\[]|/\w+/|\w{2,}\.\w{2,}")
 _NUMBER = re.compile(
-    # In 1-5 and 5%-10% it is no sign, in -$5 and -9..-5 it is one; and 1..5 are two numbers.
+    # The dash in 1-5 and 5%-10% is not a sign, in -$5 and -9..-5 it is; 1..5 are two numbers.
     r"(?=[-+±.\d])(?:(\+/-\s?|±\s?)[$€£¥]?|(?:(?<![\w.%)\]°])|(?<=\.\.))[-+][$€£¥]?|(?:(?<![\w.])|(?<=\.\.)))"
     r"(?:(?:\d{1,3}(?:[,_]\d{3})+|\d+)(?:\.\d+)?|(?<![\w.)\]])\.\d+)(?:[eE][-+]?\d+)?(?=[A-Za-z]{0,4}(?!\w))(?:\s?%)?"
 )
-_MARKS = str.maketrans("", "", ",_%$€£¥")  # that stand in a number and are no part of what it says
-# A dash and a space before a number are its sign where a value begins: slack: - 0.5, x = - 0.5, from - 2 to - 1.
-# Behind a word or another number they part it from that, and at the beginning of a line they are an item's of a list.
+_MARKS = str.maketrans("", "", ",_%$€£¥")  # marks in a number that do not change its value
+# A dash and a space before a number are its sign at the start of a value: slack: - 0.5, x = - 0.5, from - 2 to - 1.
+# After a word or another number they separate, and at the start of a line they mark a list item.
 _DASHES = ("- ", "− ", "– ")
 _BEGINS = re.compile(
     r"(?:[=(\[,][ \t]*|(?:[:|~≈]|[<>]=?|\b(?:is|was|are|were|of|from|to|at|than|about|between|and|or))[ \t]+)[-−–] $",
     re.IGNORECASE,
 )
-# Alone in brackets, where a table has a cell or a value begins, a number may be an accountant's negative one, or not.
+# Alone in brackets, in a table cell or at the start of a value, a number may be negative, as in accounting.
 _OPENS = re.compile(
     r"(?:^ *|[\t|]\s*|\s{2}|(?<=\S),|[:=]\s?|\b(?:is|was)\s)[$€£¥]?\([$€£¥]?$", re.IGNORECASE | re.MULTILINE
 )
 _CLOSES = re.compile(r"\)\s?%?(?=\s*$|\s{2}|\s*[\t|;,]|\.(?:\s|$))", re.MULTILINE)
-# Words beside a number that may tell its sign: violates by 0.5, a negative slack of 0.5, minus 0.5; 0.5 of violation.
+# Words beside a number that may determine its sign: violates by 0.5, a negative slack of 0.5, minus 0.5.
 _SAYS_SIGN = ("by ", "of ", "about ", "minus ", "negative ")
 _NOT = r"(?<!not )(?<!no )(?<!never )(?<!n't )(?<!without )(?<!non-)(?<!non )"
 _BELOW = re.compile(
@@ -52,7 +52,7 @@ _OF_BELOW = re.compile(
 )
 _DENIED = ("not ", "no ", "never ", "n't ", "without ")
 _NAMES = ("is ", "was ", "about ", ":", ": ", "=", "= ")
-# What is called negative, and no count of what is: the worst negative slack is 0.5, negative slack (WNS): 0.5.
+# Quantities that are called negative, not counts: the worst negative slack is 0.5, negative slack (WNS): 0.5.
 _CALLED = re.compile(
     rf"{_NOT}\bnegative\s+(?:\w+\s+)?(?:slack|margin|value|difference|delta|balance|skew|offset)"
     r"(?:\s+\(\w{1,20}\))?(?:\s+(?:is|was)\s+(?:about\s+)?|\s?[:=]\s?)$",
@@ -60,32 +60,32 @@ _CALLED = re.compile(
 )
 _BEGIN_DIGITS = frozenset("0123456789.")
 _CURRENCIES = ("$", "€", "£", "¥")
-# What stands around something, two signs on each side of a \0, where it is part of a longer word or another number.
+# Context of a match, two characters on each side of a \0, that makes it part of a longer word or number.
 _IN_A_WORD = re.compile(r".?\w\0.*|.*\0\w.?", re.DOTALL)
 _IN_A_NUMBER = re.compile(
     r".?[\w.,+±−–$€£¥-]\0.*|[−–-][ \t]\0.*|.*\0(?:\w.?|[.,]\d|\s?%.?)",
     re.DOTALL,
 )
-_BEFORE = 80  # characters that are looked at for them
+_BEFORE = 80  # characters before a number that are searched for such words
 _BULLET = re.compile(r"^[^\S\n]*\d+[.)]\s", re.MULTILINE)
 MOST_READ = 16_000_000
-"""Characters of a source that are gone through, in four seconds; behind them facts are looked up to the letter."""
-_LEAST_DIGITS = 2  # a number of one digit is not taken for a rounded one
-_LONGEST = 400  # digits, and powers of ten: no float has more of them; what has more is looked up to the letter
-_EXACT = Context(prec=4 * _LONGEST)  # so that nothing is rounded and nothing fails, whatever context the program set
+"""Characters of a source that are parsed, in four seconds; beyond them facts are searched literally."""
+_LEAST_DIGITS = 2  # a number of one digit does not count as rounded
+_LONGEST = 400  # digits, and powers of ten; a longer number than any float is searched literally
+_EXACT = Context(prec=4 * _LONGEST)  # exact, independent of the program's own context
 
 
 class Fact(NamedTuple):
     """A number or an id.
 
     Attributes:
-        text: as it stands.
-        start: where.
-        value: of a number, what it says; of an id None.
-        percent: whether it is one of a hundred.
-        either: whether it may stand for the negative one too: `±5`, `violated by 5`, a cell with `(5)`.
-        called: whether it has the name of a negative one: `negative slack is 5`. Reports call positive ones so too, so
-            that it counts in what is said of a source, and in no source.
+        text: the fact as written.
+        start: its position in the text.
+        value: the value of a number; None for an id.
+        percent: whether it is a percentage.
+        either: whether it may also mean the negative number: `±5`, `violated by 5`, a cell with `(5)`.
+        called: whether it is called negative: `negative slack is 5`. Reports use the name for positive numbers too, so
+            it counts in statements about a source, and not in a source.
     """
 
     text: str
@@ -101,21 +101,21 @@ class Fact(NamedTuple):
 
 
 def facts_of(text: str) -> Iterator[Fact]:
-    """Numbers and ids of a text, in order. The numbers that count a list's items are none."""
+    """Yield the numbers and ids of a text, in order; numbers of list items are not included."""
     ids: list[Fact] = []
     numbers = list(_numbers_of(text, ids.append))
     yield from sorted((*ids, *numbers), key=lambda fact: fact.start)
 
 
 def count_facts(text: str, most: int) -> int:
-    """How many numbers and ids a text has, counted up to so many."""
+    """Count the numbers and ids of a text, up to `most`."""
     ids: list[Fact] = []
     numbers = sum(1 for _ in islice(_numbers_of(text, ids.append), most))
     return min(len(ids) + numbers, most)
 
 
 def _numbers_of(text: str, take: Callable[[Fact], None]) -> Iterator[Fact]:
-    """The numbers of a text, once all its ids were taken. However long it is, no step of this takes long by itself."""
+    """Yield the numbers of a text after passing all its ids to `take`; every step is fast for texts of any length."""
     plain = _BULLET.sub(lambda match: " " * len(match[0]), text)
     rest, at = list[str](), 0
     for match in _ID.finditer(plain):
@@ -137,7 +137,7 @@ def _number(match: re.Match[str], whole: str) -> Fact:
         return Fact(text, start)
     try:
         value = Decimal(match[0][len(either) :].translate(_MARKS))
-    except InvalidOperation:  # its power of ten has twenty digits itself
+    except InvalidOperation:  # its exponent is too large
         return Fact(text, start)
     if not value.is_finite() or abs(value.adjusted()) > _LONGEST:
         return Fact(text, start)
@@ -155,19 +155,19 @@ def _number(match: re.Match[str], whole: str) -> Fact:
 
 
 def _below(text: str, near: int, start: int, end: int) -> bool:
-    """Whether the words right before or behind a number say that it is how far something lies below."""
+    """Whether the words right before or after a number mean a distance below something."""
     if text.endswith(_SAYS_SIGN, near, start) and _BELOW.search(text[near:start]):
         return True
     return _OF_BELOW.match(text, end) is not None and not text[near:start].lower().endswith(_DENIED)
 
 
 def _in_brackets(text: str, near: int, start: int, end: int) -> bool:
-    """Whether a number stands alone in brackets, where these may say that it is negative."""
+    """Whether a number is alone in brackets, where these may mean that it is negative."""
     return bool(_CLOSES.match(text, end) and _OPENS.search(text, near, end - len(text[start:end].lstrip("$€£¥"))))
 
 
 class Source:
-    """What a text says: to look facts of another one up in it."""
+    """The facts of a text, for looking up facts of another text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -176,14 +176,14 @@ class Source:
 
     @property
     def ids(self) -> Collection[str]:
-        """Its ids, each once, in order."""
+        """The ids of the text, each once, in order."""
         return self._facts[0].keys()
 
     @once
     def _facts(self) -> tuple[dict[str, None], tuple[_Numbers, _Numbers, _Numbers]]:
-        """Its ids; its plain numbers, its percentages, and these as parts of one; both signs where that is not told.
+        """The ids; the plain numbers, the percentages, and these as fractions; with both signs if the sign is unclear.
 
-        It is gone through once: that takes a quarter of a second for each MB.
+        The text is parsed once, in a quarter of a second per MB.
         """
         ids: dict[str, None] = {}
         plain, percent = set[Decimal](), set[Decimal]()
@@ -191,27 +191,26 @@ class Source:
             if one.value is None:
                 ids[one.text] = None
             else:
-                (percent if one.percent else plain).update(_said(one))
+                (percent if one.percent else plain).update(_meanings(one))
         return ids, (_Numbers(plain), _Numbers(percent), _Numbers({_hundredth(value) for value in percent}))
 
     def has(self, fact: Fact) -> bool:
-        """Whether it says that: an id to the letter; a number also in another notation, rounded, or as a percentage.
+        """Whether the text has a fact: an id literally; a number also in another notation, rounded, or as a percentage.
 
-        A number has the sign that it has there. One without any stands for a negative one only where the words
-        beside it say so.
+        The sign must agree. A number without a sign matches a negative one only if the words beside it say so.
         """
         if fact.value is None:
             return fact.text in self.ids or self._holds(fact.text)
-        said = (*_said(fact), fact.value.copy_negate()) if fact.called else _said(fact)
+        values = (*_meanings(fact), fact.value.copy_negate()) if fact.called else _meanings(fact)
         plain, percent, parts = self._facts[1]
         if fact.percent:
-            found = any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in said)
+            found = any(plain.has(one) or percent.has(one) or plain.has(_hundredth(one)) for one in values)
         else:
-            found = any(plain.has(one) or percent.has(one) or parts.has(one) for one in said)
+            found = any(plain.has(one) or percent.has(one) or parts.has(one) for one in values)
         return found or (self._read < len(self._text) and self._holds(fact.text, _IN_A_NUMBER, self._read))
 
     def _holds(self, text: str, beside: re.Pattern[str] = _IN_A_WORD, start: int = 0) -> bool:
-        """Whether it has that to the letter, and no part of something longer. An expression alone would be slower."""
+        """Whether the text has this literally and not as part of a longer word; faster than a regular expression."""
         at = self._text.find(text, start)
         while at >= 0:
             end = at + len(text)
@@ -222,7 +221,7 @@ class Source:
 
 
 class _Numbers:
-    """Numbers, to look one up among them."""
+    """A set of numbers with lookup of rounded ones."""
 
     def __init__(self, values: set[Decimal]) -> None:
         self._values = values
@@ -232,7 +231,7 @@ class _Numbers:
         return sorted(self._values)
 
     def has(self, value: Decimal) -> bool:
-        """Whether it is there, or one that is rounded to it: away from nothing at a half, or to the even one."""
+        """Whether the number is there, or one that rounds to it: half away from zero, or half to even."""
         if value in self._values:
             return True
         negative, digits, place = value.as_tuple()
@@ -249,8 +248,8 @@ class _Numbers:
         return at < end
 
 
-def _said(fact: Fact) -> tuple[Decimal, ...]:
-    """The numbers that it may stand for."""
+def _meanings(fact: Fact) -> tuple[Decimal, ...]:
+    """Return the numbers that a fact may mean."""
     if fact.value is None:
         return ()
     return (fact.value, fact.value.copy_negate()) if fact.either else (fact.value,)
@@ -261,7 +260,7 @@ def _hundredth(value: Decimal) -> Decimal:
 
 
 def strike(text: str, wrong: Iterable[Fact], mark: str) -> str:
-    """The text with a mark in the place of these facts."""
+    """Replace these facts in a text by a mark."""
     for fact in sorted(wrong, key=lambda one: one.start, reverse=True):
         text = text[: fact.start] + mark + text[fact.end :]
     return text

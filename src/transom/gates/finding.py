@@ -1,4 +1,4 @@
-"""What a gate says: a finding names the gate, the artifact, the line and what is wrong."""
+"""The result of a gate: gate, artifact, line and message."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """One thing that a deterministic gate holds against an artifact.
+    """One defect that a deterministic gate found in an artifact.
 
     Attributes:
-        gate: name of the gate, e.g. `spec.placeholders`.
-        artifact: what it is about: a file name or an artifact's name (`atom_a`, `checker.yaml`).
-        line: 1-based line in the artifact, or None where no single line is at fault.
-        message: what is wrong and what would be right, one sentence.
+        gate: the gate's name, e.g. `spec.placeholders`.
+        artifact: the name of the file or artifact (`atom_a`, `checker.yaml`).
+        line: 1-based line in the artifact, or None if no single line is at fault.
+        message: the defect and the correction, one sentence.
     """
 
     gate: str
@@ -31,5 +31,5 @@ class Finding:
 
 
 def sort_findings(findings: Iterable[Finding]) -> list[Finding]:
-    """Stable order for reports: artifact, line, gate, message; each finding once."""
+    """Sort findings for reports: by artifact, line, gate, message; each once."""
     return sorted(set(findings), key=lambda f: (f.artifact, f.line or 0, f.gate, f.message))

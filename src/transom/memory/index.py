@@ -1,4 +1,4 @@
-"""Search over the texts of a table: by words through SQLite's FTS5, and by meaning where there is an embedder."""
+"""Search over the texts of a table: by words with SQLite's FTS5, and by meaning with an embedder."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from transom.store import Tables
 from transom.store.tables import Connection, Value
 
 BY_WORDS = 0.4
-"""How much words count beside meaning: names and numbers are found by words, paraphrases by meaning."""
+"""Weight of words beside meaning: words find names and numbers, meaning finds paraphrases."""
 
-_LEAST_LIKE = 0.25  # cosine below which meaning alone finds nothing
+_LEAST_LIKE = 0.25  # least cosine for a hit by meaning alone
 _MOST_TERMS = 24
 _MOST_LOOKED_UP = 400
-_MOST_POSTINGS = 20_000  # a term in nearly every text costs much and tells little
+_MOST_POSTINGS = 20_000  # limit, since frequent terms are slow and tell little
 _FEWEST_CANDIDATES = 60
 _MOST_SHARING = 500
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A text that was found: its number, its score from 0 to 1, comparable within one search, and its likeness.
+    """A found text: its number, its score from 0 to 1, comparable within one search, and its likeness.
 
-    The likeness is the cosine with the query; None where one of them has no vector.
+    The likeness is the cosine with the query; None if one of them has no vector.
     """
 
     item: int
@@ -35,12 +35,12 @@ class Hit:
 
 
 def index_steps(name: str) -> tuple[str, ...]:
-    """The statements that make an index of that name, for the first step of a room's tables."""
+    """Return the SQL statements that create an index, for the first step of a room's tables."""
     tokens = "unicode61 remove_diacritics 0 tokenchars '.+-'"  # as `stems_of` makes them
     return (
         f'CREATE VIRTUAL TABLE {name}_text USING fts5(stems, tags, tokenize = "{tokens}")',
         f"CREATE VIRTUAL TABLE {name}_terms USING fts5vocab({name}_text, 'row')",
-        # The number of a change is never given out again: by it other processes see what is new.
+        # A change number is never reused, so that other processes recognise new vectors by it.
         f"""CREATE TABLE {name}_vectors (
             change INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL UNIQUE, model TEXT NOT NULL, vector BLOB
         )""",
@@ -48,7 +48,7 @@ def index_steps(name: str) -> tuple[str, ...]:
 
 
 class Index:
-    """The texts of one table, each under the number of its row. Without an embedder search is by words alone."""
+    """A search index over the texts of one table, by row number. Without an embedder search uses words only."""
 
     def __init__(self, tables: Tables, name: str, embedder: Embedder | None = None) -> None:
         self.embedder = embedder
@@ -57,34 +57,34 @@ class Index:
         self._vectors = Vectors(tables, name, embedder.model) if embedder else None
 
     def embed(self, text: str) -> bytes | None:
-        """The vector of a text, for `put_vector`; made outside of a transaction, since it takes a while."""
+        """Return the vector of a text for `put_vector`; call it outside a transaction, since it is slow."""
         return self.embedder.embed([text])[0].tobytes() if self.embedder else None
 
     def put_words(self, run: Connection, item: int, text: str, tags: str = "") -> None:
-        """Have a text found by its words and its tags, as they are now. Part of the caller's transaction."""
+        """Index a text's words and tags, in the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
         row = (item, " ".join(stems_of(text)), " ".join(stems_of(tags)))
         run.execute(f"INSERT INTO {self._name}_text (rowid, stems, tags) VALUES (?, ?, ?)", row)
 
     def put_vector(self, run: Connection, item: int, vector: bytes | None) -> None:
-        """Have a text found by this meaning; None: by none. Part of the caller's transaction."""
+        """Index a text's vector, or remove it with None, in the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_vectors WHERE item = ?", (item,))
         if vector is not None and self.embedder is not None:
             sql = f"INSERT INTO {self._name}_vectors (item, model, vector) VALUES (?, ?, ?)"
             run.execute(sql, (item, self.embedder.model, vector))
 
     def remove(self, run: Connection, item: int) -> None:
-        """Forget a text. Part of the caller's transaction."""
+        """Remove a text, in the caller's transaction."""
         run.execute(f"DELETE FROM {self._name}_text WHERE rowid = ?", (item,))
         self.put_vector(run, item, None)
 
     def vector(self, item: int) -> tuple[str, bytes] | None:
-        """The model and the vector of a text, 32-bit floats; None where it has none."""
+        """Return model and vector of a text as 32-bit floats; None if it has none."""
         rows = self._tables.query(f"SELECT model, vector FROM {self._name}_vectors WHERE item = ?", (item,))
         return (rows[0][0], rows[0][1]) if rows else None
 
     def embed_missing(self, texts: str) -> int:
-        """Give a vector to what a SELECT of numbers and texts yields and has none of this model; returns how many."""
+        """Embed the rows (number, text) of a SELECT that lack a vector of this model; returns their number."""
         if self.embedder is None:
             return 0
         sql = f"SELECT item FROM {self._name}_vectors WHERE model = ?"
@@ -100,12 +100,12 @@ class Index:
         return len(rows)
 
     def sharing(self, text: str, part: float) -> list[int]:
-        """Numbers of the texts that have that part of all their different stems in common with this one (Jaccard)."""
+        """Return numbers of the texts that share at least `part` of all stems with this text (Jaccard)."""
         stems = {*stems_of(text)}
         known = self._counts(stems)
-        # Of its rarest stems, one must be in each of them: the others are too few to make that part.
+        # Each of them contains one of the rarest stems, since the other stems are too few to reach that share.
         needed = int((1 - part) * len(stems)) + 1 - (len(stems) - len(known))
-        if not known or needed <= 0:  # it has no terms, or too many of them stand nowhere
+        if not known or needed <= 0:  # the text has no terms, or too many terms without any text
             return []
         name = f"{self._name}_text"
         sql = f"SELECT rowid, stems FROM {name} WHERE {name} MATCH ? ORDER BY rowid DESC LIMIT ?"
@@ -116,11 +116,11 @@ class Index:
     def search(
         self, query: str, limit: int, among: str, values: Sequence[Value] = (), vector: bytes | None = None
     ) -> list[Hit]:
-        """The best texts for a query, the best first; of equal ones the one with the smaller number.
+        """Return the best texts for a query, best first; ties in the order of their numbers.
 
         Args:
-            among, values: a SELECT that yields the numbers of the texts that may be found, and its parameters.
-            vector: of the query, where it is known.
+            among, values: a SELECT of the numbers of the allowed texts, and its parameters.
+            vector: the query's vector, if known.
         """
         many = max(_FEWEST_CANDIDATES, 2 * limit)
         words = self._by_words(query, many, among, values)
@@ -132,7 +132,7 @@ class Index:
         return sorted(hits, key=lambda hit: (-hit.score, hit.item))[:limit]
 
     def _counts(self, terms: Collection[str]) -> list[tuple[str, int]]:
-        """Terms that stand in some text, and in how many; the rarest first."""
+        """Return the terms that occur, with the number of their texts; rarest first."""
         some = sorted(terms)[:_MOST_LOOKED_UP]
         marks = ",".join("?" * len(some))
         rows = self._tables.query(f"SELECT term, doc FROM {self._name}_terms WHERE term IN ({marks})", some)
@@ -152,16 +152,16 @@ class Index:
         rows = self._tables.query(f"{sql} {order}", (_any_of(terms), first))
         allowed = allowed_of(self._tables, [item for item, _ in rows], among, values)
         if len(allowed) < many and len(rows) == first:
-            # A narrow filter. Without `+` SQLite would ask FTS5 once for each text that it lets through.
+            # The filter is narrow. Without `+` SQLite would query FTS5 once for each allowed text.
             rows = self._tables.query(f"{sql} AND +rowid IN ({among}) {order}", (_any_of(terms), *values, many))
         else:
             rows = [row for row in rows if row[0] in allowed][:many]
-        best = -rows[0][1] if rows else 1.0  # SQLite's is the better the more negative
+        best = -rows[0][1] if rows else 1.0  # in SQLite, more negative is better
         return {item: -rank / best if best > 0 else 1.0 for item, rank in rows}
 
 
 def _hit(item: int, words: float, likeness: float | None) -> Hit:
-    """A text without a vector is judged by its words alone."""
+    """Combine the scores; a text without a vector is scored by its words only."""
     score = words if likeness is None else BY_WORDS * words + (1 - BY_WORDS) * max(0.0, likeness)
     return Hit(item, score, likeness)
 

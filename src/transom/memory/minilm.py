@@ -1,4 +1,4 @@
-"""The sentence model all-MiniLM-L6-v2 in numpy: a six-layer BERT encoder, mean of its tokens, length 1."""
+"""The sentence model all-MiniLM-L6-v2 in numpy: a six-layer BERT encoder, mean of the tokens, length 1."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BATCH = 32
 
 
 class MiniLM:
-    """An `Embedder`. The weights are mapped, not read, until the first text comes.
+    """An `Embedder`. The weights are memory-mapped at the first text.
 
     Args:
-        folder: with `model.safetensors` (32-bit floats) and `tokenizer.json`.
+        folder: folder with `model.safetensors` (32-bit floats) and `tokenizer.json`.
     """
 
     model = MODEL
@@ -37,12 +37,12 @@ class MiniLM:
         self._folder = folder
 
     def embed(self, texts: Sequence[str]) -> Array:
-        """Rows of length 1, shape (texts, 384). Of a long text the first 256 tokens count."""
+        """Return rows of length 1, shape (texts, 384). Only the first 256 tokens of a text count."""
         found = np.zeros((len(texts), DIMENSIONS), np.float32)
         if "embeddings.word_embeddings.weight" not in self._weights:
-            raise InputError(f"these are no weights of {MODEL}", where=str(self._folder))
+            raise InputError(f"has no weights of {MODEL}", where=str(self._folder))
         encoded = self._tokenizer.encode_batch(list(texts))
-        order = sorted(range(len(texts)), key=lambda index: len(encoded[index].ids))  # alike in length: little padding
+        order = sorted(range(len(texts)), key=lambda index: len(encoded[index].ids))  # for little padding
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             longest = max(len(encoded[index].ids) for index in batch)
@@ -55,7 +55,7 @@ class MiniLM:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer  # noqa: PLC0415  compiled, and needed for embeddings alone
+        from tokenizers import Tokenizer  # noqa: PLC0415  compiled, and only needed for embeddings
 
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
         tokenizer.no_padding()
@@ -76,7 +76,7 @@ class MiniLM:
                 if isinstance(entry, dict) and entry.get("dtype") == "F32"
             }
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"these are no weights of {MODEL} ({error})", where=str(path)) from error
+            raise InputError(f"has no weights of {MODEL} ({error})", where=str(path)) from error
 
     def _encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Array:
         w = self._weights
@@ -106,7 +106,7 @@ class MiniLM:
         return self._linear(mixed.transpose(0, 2, 1, 3).reshape(texts, tokens, -1), f"{name}.output.dense")
 
     def _linear(self, x: Array, name: str) -> Array:
-        # A query has few rows: with the weights on the left a third of the time is saved.
+        # A query has few rows: with the weights on the left it takes a third less time.
         product = (self._weights[f"{name}.weight"] @ x.reshape(-1, x.shape[-1]).T).T
         flat = product + self._weights[f"{name}.bias"]
         return np.asarray(flat.reshape(*x.shape[:-1], -1), np.float32)
@@ -118,5 +118,5 @@ class MiniLM:
 
 
 def _gelu(x: Array) -> Array:
-    """By its usual approximation with tanh, which is off by less than 0.001."""
+    """Compute GELU by its tanh approximation, with an error below 0.001."""
     return np.asarray(0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x))), np.float32)

@@ -1,4 +1,4 @@
-"""What a memory promises. `tests/memory/conformance.py` holds every implementation to it."""
+"""The interface of a memory. `tests/memory/conformance.py` tests every implementation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from transom.memory.entry import Direction, MemoryEntry, Neighbour, Recalled
 
 
 class Memory(Protocol):
-    """Entries that are found by what they mean, by what is noted of them, and by how they are related.
+    """A store of entries that are found by meaning, by metadata, and by relations.
 
-    Every method raises `MemoryUnavailable` where the memory cannot be reached: a run can go on without it. What a
-    person or a program gave wrongly is an `InputError`.
+    Every method raises `MemoryUnavailable` if the memory cannot be reached: a run can go on without it. Wrong arguments
+    raise `InputError`.
     """
 
     async def store(
@@ -25,59 +25,59 @@ class Memory(Protocol):
         key: str | None = None,
         egress: Egress = "any",
     ) -> str:
-        """Remember a text; returns its id.
+        """Store a text; returns its id.
 
         Args:
-            key: its id; what stood under it is replaced. None: content and metadata make one, so that what is stored
-                twice stands once.
-            egress: `local` where the text must not reach a remote provider.
+            key: its id; an entry with this id is replaced. None: an id from content and metadata, so that an equal
+                entry is stored once.
+            egress: `local` if the text must not reach a remote provider.
         """
         ...
 
     async def get(self, key: str) -> MemoryEntry | None:
-        """The entry, or None where there is none."""
+        """Return an entry, or None."""
         ...
 
     async def retrieve(self, query: str, limit: int = 5, filters: Mapping[str, Json] | None = None) -> list[Recalled]:
-        """The entries that fit best, the best first. An empty query finds the newest.
+        """Return the entries that fit best, best first. An empty query returns the newest.
 
         Args:
-            filters: what the metadata must hold: a value, one of a list, or `{"from": a, "to": b}`, both inclusive and
-                either may lack. `{"feature": "F1", "timestamp": {"from": "2026-11-01"}}`.
+            filters: conditions on the metadata: a value, a list of values, or `{"from": a, "to": b}`, both inclusive
+                and optional. `{"feature": "F1", "timestamp": {"from": "2026-11-01"}}`.
         """
         ...
 
     async def relate(self, source: str, target: str, relationship: str) -> None:
-        """Say that `source` stands in this relation to `target`. Saying it twice does no harm.
+        """Add a relation from `source` to `target`; an existing one stays.
 
         Raises:
-            InputError: one of them is not there.
+            InputError: one of the entries is unknown.
         """
         ...
 
     async def neighbours(
         self, key: str, hops: int | None = 1, *, relationship: str | None = None, direction: Direction = "both"
     ) -> list[Neighbour]:
-        """The entries that are reached from one, the nearest first; each once, also where relations form a cycle.
+        """Return the entries reached from one, nearest first; each once, also in cycles.
 
         Args:
-            key: where to begin; it is not among them.
-            hops: steps at most; None: as many as it takes.
-            relationship: of this name only.
-            direction: `out` follows relations from source to target, `in` the other way. What depends on X, over any
-                number of steps: `neighbours(X, None, relationship="depends_on", direction="in")`.
+            key: the entry to start from, which is not returned.
+            hops: number of steps at most; None: no limit.
+            relationship: follow only relations with this name.
+            direction: `out` follows relations from source to target, `in` the other way. Everything that depends on X:
+                `neighbours(X, None, relationship="depends_on", direction="in")`.
 
         Raises:
-            InputError: there is no such entry.
+            InputError: the entry is unknown.
         """
         ...
 
     async def forget(self, key: str) -> bool:
-        """Remove an entry and its relations; False where there is none."""
+        """Remove an entry and its relations; False if it is unknown."""
         ...
 
     async def close(self) -> None:
-        """Let go of the medium. Closing twice does no harm."""
+        """Close the memory; closing twice is allowed."""
         ...
 
     async def __aenter__(self) -> Self: ...

@@ -1,4 +1,4 @@
-"""Memory as a source of blocks: what fits a message is recalled into its window, and a broken memory stops nothing."""
+"""Memory as a source of blocks: recalls entries for a message; a broken memory does not stop the run."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from transom.telemetry import child_span, keys
 _log = logging.getLogger(__name__)
 
 BLOCK = "memory"
-"""The name of the block, for a role's `sees`."""
+"""Name of the block, for a role's `sees`."""
 
 
 class Recall:
-    """A `BlockSource` over a memory, which keeps answers too: an agent whose strategy is `memory` needs one.
+    """A `BlockSource` over a memory, which also stores answers; agents with the strategy `memory` need one.
 
     Args:
-        memory: None: there is none, and nothing is recalled.
-        limit: entries at most.
+        memory: the memory; None: nothing is recalled.
+        limit: number of entries at most.
         filters: see `Memory.retrieve`.
-        local: whether entries are recalled that must not reach a remote provider.
+        local: whether to recall entries that must not reach a remote provider.
 
     Attributes:
-        status: `ok`, `off` where there is no memory, `broken` once it could not be reached.
-        error: what went wrong then.
+        status: `ok`, `off` without a memory, `broken` once it could not be reached.
+        error: the error that made it `broken`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Recall:
         self._local = local
 
     async def blocks(self, query: str, tokens: int) -> Sequence[Block]:
-        """What fits the query best, in an untrusted block of at most so many tokens, as estimated; or no block."""
+        """Return the best entries for a query in one untrusted block of at most `tokens` estimated tokens, or none."""
         found = await self._retrieve(query)
         lines: list[str] = []
         shown: list[MemoryEntry] = []
@@ -53,7 +53,7 @@ class Recall:
             line = line_of(one.entry)
             if one.entry.egress == "local" and not self._local:
                 continue
-            if estimate_tokens("\n".join([*lines, line])) <= tokens:  # a long one leaves its room to shorter ones
+            if estimate_tokens("\n".join([*lines, line])) <= tokens:  # shorter lines may fit after a longer one
                 lines.append(line)
                 shown.append(one.entry)
         if not shown:
@@ -62,7 +62,7 @@ class Recall:
         return (Block(BLOCK, "\n".join(lines), Tier.TURN, "untrusted", egress),)
 
     async def keep(self, place: str, text: str, *, sources: Sequence[str], egress: Egress) -> None:
-        """Keep an answer under its place; see `transom.context.oversized.KeepsAnswers`."""
+        """Store an answer by its place; see `transom.context.oversized.KeepsAnswers`."""
         if self._memory is None or self.status == "broken":
             return
         try:
@@ -89,6 +89,6 @@ class Recall:
 
 
 def line_of(entry: MemoryEntry) -> str:
-    """An entry in a window: its id, its text in one line, and what is noted of it."""
-    noted = f" {compact_json(dict(entry.metadata))}" if entry.metadata else ""
-    return f"[{entry.id}] {' '.join(entry.content.split())}{noted}"
+    """Return an entry's line in a window: its id, its text, its metadata."""
+    metadata = f" {compact_json(dict(entry.metadata))}" if entry.metadata else ""
+    return f"[{entry.id}] {' '.join(entry.content.split())}{metadata}"

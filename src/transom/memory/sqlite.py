@@ -1,4 +1,4 @@
-"""Memory in the workspace's database: full text, exact vectors, and relations as a table."""
+"""Memory in the workspace's database: full text, exact vectors, and relations in a table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENTRY = "SELECT number, id, content, metadata, egress, created_at FROM memories
 
 
 class SqliteMemory:
-    """A `Memory` in one SQLite file, safe for several processes. Make it with `open`."""
+    """A `Memory` in one SQLite file, safe for several processes. Create it with `open`."""
 
     def __init__(self, tables: Tables, embedder: Embedder | None) -> None:
         self._tables = tables
@@ -49,8 +49,8 @@ class SqliteMemory:
         """Open the memory in a database file.
 
         Args:
-            path: the database; None for one in memory, which ends with this object.
-            embedder: see `find_embedder`; None: search is by words alone.
+            path: the database file; None for a database in memory.
+            embedder: see `find_embedder`; None: search by words only.
 
         Raises:
             MemoryUnavailable: the database cannot be used.
@@ -113,7 +113,7 @@ class SqliteMemory:
         return await self._do(lambda: self._tables.write(remove))
 
     async def embed_missing(self) -> int:
-        """Give vectors to entries that were stored without this embedder; returns to how many."""
+        """Embed the entries that have no vector of this embedder; returns their number."""
         return await self._do(lambda: self._index.embed_missing("SELECT number, content FROM memories"))
 
     async def close(self) -> None:
@@ -126,7 +126,7 @@ class SqliteMemory:
         await self.close()
 
     async def _do(self, work: Callable[[], T]) -> T:
-        """In a thread: a search with its embedding would hold up the event loop."""
+        """Run in a thread, since a search with its embedding would block the event loop."""
         try:
             return await asyncio.to_thread(work)
         except StoreError as error:
@@ -195,7 +195,7 @@ class SqliteMemory:
         return sorted(found, key=lambda one: (one.hops, one.entry.id))
 
     def _steps(self, edge: Sequence[str], name: str | None, direction: Direction) -> Iterable[tuple[str, Relation]]:
-        """What one step leads to, in a fixed order."""
+        """Return the entries one step away with their relations, in a fixed order."""
         found: list[tuple[str, Relation]] = []
         for here, there in (("source", "target"), ("target", "source")):
             if direction == ("in" if here == "source" else "out"):
@@ -212,11 +212,11 @@ def _unavailable(error: StoreError) -> MemoryUnavailable:
 
 def _require(found: object, key: str) -> None:
     if not found:
-        raise InputError(f"there is no entry {key!r}", where="memory", hint="store it first, with that id")
+        raise InputError(f"unknown entry {key!r}", where="memory", hint="store it first, with that id")
 
 
 def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
-    """A WHERE clause over the metadata, and its values."""
+    """Return a WHERE clause over the metadata, and its parameters."""
     clauses: list[str] = []
     values: list[Value] = []
     for key, wanted in filters.items():
@@ -230,7 +230,7 @@ def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
                     values += [place, _scalar(key, wanted[name])]
         else:
             among = wanted if isinstance(wanted, list) else [wanted]
-            # `->` gives JSON, so that true is not 1 and "1" is not 1.
+            # `->` returns JSON, so that true and "1" differ from 1.
             clauses.append(f"metadata -> ? IN ({','.join('?' * len(among))})")
             values += [place, *(compact_json(one) for one in among)]
     return (f"WHERE {' AND '.join(clauses)}" if clauses else "", values)
@@ -239,4 +239,4 @@ def _condition(filters: Mapping[str, Json]) -> tuple[str, list[Value]]:
 def _scalar(key: str, value: Json) -> Value:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return value
-    raise InputError(f"{value!r} is no bound for {key}", where="memory", hint="give a number or a text")
+    raise InputError(f"{value!r} is not a bound for {key}", where="memory", hint="give a number or a text")

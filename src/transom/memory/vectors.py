@@ -1,4 +1,4 @@
-"""The vectors of an index, compared exactly: up to some 100,000 that is faster than keeping an approximate index."""
+"""Vectors of an index, compared exactly: up to about 100,000 that is faster than an approximate index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """A copy in memory of all vectors of one model in an index, brought up to date at each question."""
+    """A copy in memory of an index's vectors of one model, updated at each query."""
 
     def __init__(self, tables: Tables, name: str, model: str) -> None:
         self._tables = tables
@@ -23,19 +23,19 @@ class Vectors:
         self._model = model
         self._lock = Lock()
         self._places: dict[int, int] = {}
-        self._rows: NDArray[np.float32] | None = None  # longer than what is used of it, so that adding is cheap
+        self._rows: NDArray[np.float32] | None = None  # allocated in advance, so that adding is cheap
         self._last = 0
 
     def near(
         self, query: Callable[[], bytes], many: int, also: Collection[int], among: str, values: Sequence[Value]
     ) -> dict[int, float]:
-        """Number -> cosine of the nearest texts, and of some more.
+        """Return number -> cosine of the nearest texts, and of the texts in `also`.
 
         Args:
-            query: makes its vector, of length 1, 32-bit floats; not called where nothing can be found.
-            many: how many of the nearest.
-            also: numbers of others that are asked for; those without a vector are left out.
-            among, values: a SELECT that yields the numbers of all that may be found, and its parameters.
+            query: returns the query's vector, 32-bit floats of length 1; not called if there are no vectors.
+            many: number of nearest texts.
+            also: numbers of further texts; texts without a vector are left out.
+            among, values: a SELECT of the numbers of the allowed texts, and its parameters.
         """
         import numpy as np  # noqa: PLC0415  slow to import
 
@@ -43,12 +43,12 @@ class Vectors:
             self._refresh()
             if self._rows is None:
                 return {}
-            items = np.fromiter(self._places, np.int64, len(self._places))  # places were given out in order
+            items = np.fromiter(self._places, np.int64, len(self._places))  # rows are numbered in this order
             cosines = self._rows[: len(items)] @ np.frombuffer(query(), np.float32)
         tried = min(len(items), 4 * many)
         best: Any = np.argpartition(-cosines, tried - 1)[:tried]
         allowed = allowed_of(self._tables, items[best].tolist(), among, values)
-        if len(allowed) < many and tried < len(items):  # a narrow filter: look at all that it lets through
+        if len(allowed) < many and tried < len(items):  # a narrow filter: compare all allowed texts
             allowed = {number for (number,) in self._tables.query(among, values)}
             best = np.flatnonzero(np.isin(items, np.fromiter(allowed, np.int64, len(allowed))))
         best = best[np.argsort(-cosines[best], kind="stable")]
@@ -72,6 +72,6 @@ class Vectors:
 
 
 def allowed_of(tables: Tables, items: Sequence[int], among: str, values: Sequence[Value]) -> set[int]:
-    """Which of some numbers a SELECT yields; quick, however many it yields in all."""
+    """Return which of the numbers a SELECT yields; fast even if it yields many."""
     sql = f"WITH allowed (item) AS ({among}) SELECT item FROM allowed WHERE item IN ({','.join('?' * len(items))})"
     return {number for (number,) in tables.query(sql, (*values, *items))}

@@ -1,4 +1,4 @@
-"""Words of a text as search and the search for duplicates compare them."""
+"""Words and stems of a text, for search and for finding duplicates."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from functools import lru_cache
 
 _WORD = re.compile(r"\d++(?:\.\d++)?+(?:e[+-]?\d++)?+|[^\W_]+")
 _HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_DOUBLED = re.compile(r"([b-df-hj-km-np-rtv-y])\1$")  # of stopp(ing); not of miss, fall and buzz
+_DOUBLED = re.compile(r"([b-df-hj-km-np-rtv-y])\1$")  # as in stopp(ing); not in miss, fall and buzz
 _SHORTEST = 3
 
 
 def words_of(text: str) -> list[str]:
-    """Its words in order, in lower case; `getJiraData` and `get_jira_data` are three, `1e-8` and `0.013` are one."""
+    """Return the words of a text in lower case; `getJiraData` and `get_jira_data` are three, `1e-8` is one."""
     return _WORD.findall(_HUMPS.sub(" ", text).lower())
 
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """An English word without its commonest endings: meshes, meshed and meshing are one word; numbers stay whole."""
+    """Strip the most common English endings: meshes, meshed and meshing are one word; numbers stay whole."""
     if word[0].isdigit() or not word.isascii():
         return word
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
@@ -33,5 +33,5 @@ def stem(word: str) -> str:
 
 
 def stems_of(text: str) -> list[str]:
-    """The stems of its words, in order."""
+    """Return the stems of a text's words, in order."""
     return [stem(word) for word in words_of(text)]

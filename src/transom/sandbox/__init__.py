@@ -1,4 +1,4 @@
-"""Workers for untrusted code, which can read the text that it is given and answer JSON; and commands, shut in."""
+"""Sandboxed workers for untrusted code, which can only read their input and answer JSON; and sandboxed commands."""
 
 from transom.sandbox.commands import CommandLimits, Done, run_command
 from transom.sandbox.launch import Level, Limits

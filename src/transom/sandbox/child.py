@@ -1,15 +1,15 @@
 """The program inside the sandbox: locks itself down, then loads untrusted code and answers calls.
 
-Run by path with `python -P -s -S -B`, so it stands alone: no transom, no site-packages. It gets the compiled seccomp
-filter from its parent, which keeps libseccomp out of this process.
+It is run by path with `python -P -s -S -B`, without transom and site-packages. It gets the compiled seccomp filter from
+its parent, which keeps libseccomp out of this process.
 
 Frames, big-endian. In: `u32 header length, u64 body length`, a JSON header, a raw body (code, or the one large text).
-Out: `u32 length`, a JSON object that repeats the request's `id`; the id is drawn anew for each request, so that a
-reply written beforehand fits none. Text travels as UTF-8 with lone surrogates kept ("surrogatepass").
+Out: `u32 length`, a JSON object that repeats the request's `id`; each request has a new random id, so that a reply
+written beforehand matches none. Text is UTF-8 with lone surrogates kept ("surrogatepass").
 
-The audit hook below is no boundary, code can get around it. It turns a forbidden act into an answer that names the
-line, and it makes an act that the code swallows (`except: pass`) end the process all the same. The boundary is the
-kernel: seccomp, Landlock, rlimits, namespaces.
+The audit hook below is not a security boundary, since code can get around it. It turns a forbidden act into an answer
+with its line, and ends the process also where the code catches the error (`except: pass`). The boundary is the kernel:
+seccomp, Landlock, rlimits, namespaces.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ IMPORTABLE = (
     *PRELUDE_MODULES, "typing", "__future__", "abc", "bisect", "collections.abc", "contextlib", "copy", "dataclasses",
     "decimal", "enum", "heapq", "numbers", "operator", "textwrap", "types", "unicodedata",
 )  # fmt: skip
-# What the standard library imports at first use, when no file can be opened any more.
+# Modules that the standard library imports at first use, when no file can be opened any more.
 _LAZY = ("_strptime", "encodings.latin_1", "encodings.cp1252", "encodings.ascii", "encodings.utf_16", "weakref")
 _DENIED = frozenset({
     "open", "os", "socket", "subprocess", "ctypes", "shutil", "tempfile", "mmap", "fcntl", "pty", "resource", "signal",
@@ -51,11 +51,11 @@ _MESSAGE_CHARS = 500
 
 
 class NotAllowed(ImportError):
-    """An import that the sandbox refuses."""
+    """Raised for an import that the sandbox refuses."""
 
 
 class _Closed:
-    """The only finder left after lock-down: says what may be imported instead of searching a disk."""
+    """The only finder after lock-down: names the allowed imports instead of searching a disk."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> NoReturn:  # noqa: ARG004  as importers do
@@ -63,7 +63,7 @@ class _Closed:
 
 
 class Printed(io.TextIOBase):
-    """Where `print` goes: kept up to a limit, the rest dropped, so that a chatty atom is no failure."""
+    """The target of `print`: keeps text up to a limit and drops the rest, so that much output is not an error."""
 
     def __init__(self, fd: int, limit: int) -> None:
         self._fd, self._left = fd, limit
@@ -88,7 +88,7 @@ class Channel:
         self.limit = 1 << 26
 
     def receive(self) -> tuple[dict[str, Any], str] | None:
-        """Next request as (header, body), or None when the parent has gone."""
+        """Return the next request as (header, body), or None when the parent has closed the pipe."""
         head = self._exactly(12)
         if head is None:
             return None
@@ -101,7 +101,7 @@ class Channel:
         return asked, str(body, "utf-8", "surrogatepass")
 
     def answer(self, value: object) -> bool:
-        """Send a result; False when it could not be sent as it is and a failure went out in its place."""
+        """Send a result; False if it could not be sent and a failure was sent instead."""
         try:
             data = json.dumps({"id": self.id, "ok": True, "value": value}, allow_nan=False).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
@@ -134,7 +134,7 @@ class Channel:
 
 
 def describe(error: BaseException) -> str:
-    """`Type: message`, whatever the exception's own `__str__` does."""
+    """Return `Type: message`, also if the exception's own `__str__` fails."""
     try:
         return f"{type(error).__name__}: {error}"[:_MESSAGE_CHARS]
     except BaseException:  # noqa: BLE001  # __str__ is untrusted code as well
@@ -142,7 +142,7 @@ def describe(error: BaseException) -> str:
 
 
 def code_line(error: BaseException) -> int | None:
-    """The innermost line of the given code that the exception passed through."""
+    """Return the innermost line of the given code that the exception passed through."""
     line = error.lineno if isinstance(error, SyntaxError) and error.filename == CODE_NAME else None
     trace = error.__traceback__
     while trace is not None:
@@ -153,7 +153,7 @@ def code_line(error: BaseException) -> int | None:
 
 
 def namespace() -> dict[str, Any]:
-    """The one namespace that code is executed in: a real module, which dataclasses look up by name."""
+    """Return the namespace that code is executed in: that of a real module, which dataclasses look up by name."""
     module = types.ModuleType("atoms")
     sys.modules["atoms"] = module
     names = {name: importlib.import_module(name) for name in PRELUDE_MODULES}
@@ -164,9 +164,9 @@ def namespace() -> dict[str, Any]:
 
 
 def import_offered(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """`import` as the code has it: what is offered, though the interpreter has loaded more for itself.
+    """Import an allowed module; the replacement of `import` for the code.
 
-    No boundary either. It makes `import os` an answer that names the line, where nothing would come of it anyway.
+    This is not a security boundary either. It turns `import os`, which would be of no use, into an error with its line.
     """
     # The interpreter's own C code imports through here as well (datetime wants _strptime); it passes an empty list.
     if name not in IMPORTABLE and fromlist != [] and level == 0:
@@ -184,7 +184,7 @@ class Host:
         self._running = False
 
     def serve(self) -> None:
-        """Answer until the parent closes the pipe, or something fails: a process that failed answers nothing more."""
+        """Answer until the parent closes the pipe or a call fails: a failed process answers nothing more."""
         while (received := self.channel.receive()) is not None:
             header, body = received
             renew_cpu(self._cpu_seconds)
@@ -197,7 +197,7 @@ class Host:
             return self.channel.answer(ops[header["op"]](header, body))
         except MemoryError as error:
             line = code_line(error)
-            error.__traceback__ = None  # frees what the frames hold, the answer needs a little memory
+            error.__traceback__ = None  # frees the frames' objects, since the answer needs some memory
             self.channel.fail("memory", "it needs more memory than its limit", line)
         except BaseException as error:  # noqa: BLE001  # untrusted code may raise anything; it ends as an answer
             self.channel.fail("crash", describe(error), code_line(error))
@@ -223,7 +223,7 @@ class Host:
         return {name: self.names[name] for name in header["names"] if name in self.names}
 
     def audit(self, event: str, args: tuple[object, ...]) -> None:
-        """Audit hook: end the process at a forbidden act of the code, with the line it stands on."""
+        """Audit hook: end the process at a forbidden act of the code, with its line."""
         if not self._running or event.partition(".")[0] not in _DENIED:
             return
         self._running = False
@@ -242,9 +242,9 @@ def renew_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
 
 
-# From here to the end: what only the real child does to itself, irrevocably. Tests see it from outside.
+# From here to the end: irrevocable steps of the real child. Tests observe them from outside.
 def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
-    """Give up every right that the plan names; raises OSError that names the step that failed."""
+    """Give up every right that the plan names; OSError names the step that failed."""
     for name in (*IMPORTABLE, *_LAZY):
         importlib.import_module(name)
     time.tzset()
@@ -261,7 +261,7 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     if plan["filter"] is not None:
         _drop_capabilities(libc)
     if libc is not None:
-        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))  # last: a change of credentials clears it
+        _checked("pdeathsig", libc.prctl(1, signal.SIGKILL, 0, 0, 0))  # last, since a change of credentials clears it
     sys.path[:], sys.path_hooks[:] = [], []
     sys.path_importer_cache.clear()
     sys.meta_path[:] = [_Closed]
@@ -270,7 +270,7 @@ def lock_down(plan: dict[str, Any]) -> None:  # pragma: no cover
     for name in ("ctypes", "_ctypes", "ctypes._endian"):
         sys.modules.pop(name, None)
     sys.argv[:], sys.orig_argv[:] = [], []
-    sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]  # whose folders these are is not its business
+    sys.executable = sys._base_executable = ""  # type: ignore[attr-defined]  # they would reveal folders of the machine
 
 
 def _libc() -> Any:  # pragma: no cover
@@ -284,7 +284,7 @@ def _checked(step: str, result: int) -> int:  # pragma: no cover
 
 
 def _landlock(libc: Any) -> None:  # pragma: no cover
-    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal outwards."""
+    """Handle every right that this kernel knows and grant none: no path, no TCP port, no signal to outside."""
 
     abi = min(_checked("Landlock", libc.syscall(444, None, 0, 1)), 6)
     files = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}.get(abi, (1 << 16) - 1)
@@ -310,7 +310,7 @@ def _seccomp(libc: Any, program: bytes) -> None:  # pragma: no cover
 
 
 def main() -> None:  # pragma: no cover
-    """Take the pipes off the standard descriptors, lock down, serve."""
+    """Move the pipes off the standard descriptors, lock down, serve."""
     os.dup2(0, REQUEST_FD, inheritable=False)
     os.dup2(1, REPLY_FD, inheritable=False)
     os.dup2(2, 0)

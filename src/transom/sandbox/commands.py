@@ -1,7 +1,7 @@
-"""Running a command on a project: it may write there and nowhere else, and reaches no network.
+"""Runs a sandboxed command on a project: it may write only there, and has no network.
 
-Level L3: bubblewrap gives it namespaces of its own, a system-call filter keeps it from sockets of any kind. A pid
-namespace dies with its first process, so nothing that a command leaves behind outlives it, daemons included.
+Level L3: bubblewrap gives it its own namespaces, a system-call filter blocks all sockets. A pid namespace dies with its
+first process, so no process of the command outlives it, daemons included.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from transom.sandbox.seccomp import command_filter
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache")
 _CHUNK = 1 << 16
-_SCRATCH = 256 << 20  # of its own /tmp, which is memory and goes with it
+_SCRATCH = 256 << 20  # bytes of its own /tmp, which is in memory
 
 
 @dataclass(frozen=True)
 class CommandLimits:
-    """What a command may use.
+    """The limits of a command.
 
     Attributes:
-        wall_seconds: held by the parent.
-        output_bytes: kept of stdout and of stderr each; more ends the command.
-        processes: at a time; counted every twentieth of a second, since a limit by the kernel spares the superuser.
+        wall_seconds: wall time, enforced by the parent.
+        output_bytes: bytes of stdout and of stderr each; more ends the command.
+        processes: processes at a time, counted every 0.05 s, since the kernel's limit does not apply to root.
         memory_bytes: address space of each process.
-        file_bytes: the largest file that it may write.
+        file_bytes: the largest file that the command may write.
     """
 
     wall_seconds: float = 300
@@ -47,12 +47,12 @@ class CommandLimits:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a command.
+    """The result of a command.
 
     Attributes:
-        code: its exit code; of a signal N, 128 + N as a shell counts.
+        code: its exit code; 128 + N for a signal N, as in a shell.
         stdout, stderr: bytes as text, up to the limit. Untrusted.
-        ended: `itself`, or what ended it: `time`, `output` or `processes`.
+        ended: `itself`, or the limit that ended it: `time`, `output` or `processes`.
     """
 
     code: int
@@ -76,24 +76,24 @@ async def run_command(
     readable: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Done:
-    """Run a command in a project's folder, shut in at level L3.
+    """Run a command in a project's folder, sandboxed at level L3.
 
     Args:
-        argv: the command and its arguments; no shell reads them.
-        project: the only folder that it may write to, and its working directory; `/tmp` is a scratch of its own.
-        readable: what it may read beside the system's own folders.
-        environment: beside `PATH`, `HOME` and `LANG`; nothing of this process's own is handed down.
+        argv: the command and its arguments, without a shell.
+        project: its working directory, the only folder that it may write to; `/tmp` is its own scratch.
+        readable: paths that it may read beside the system's folders.
+        environment: variables beside `PATH`, `HOME` and `LANG`; this process's own are not passed on.
 
     Raises:
-        SandboxUnavailable: this machine offers no L3.
-        InputError: no command, or no such folder.
+        SandboxUnavailable: this machine does not support L3.
+        InputError: the command is empty, or the project is not a folder.
         SandboxError: bubblewrap cannot be started.
     """
     require(Level.L3)
     if not argv:
         raise InputError("no command was given", hint="name a program")
     if not project.is_dir():
-        raise InputError("is no folder", where=str(project), hint="name the project's folder")
+        raise InputError("is not a folder", where=str(project), hint="name the project's folder")
     limits = limits or CommandLimits()
     folder = project.resolve()
     given = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})}
@@ -123,7 +123,7 @@ async def _watch(process: asyncio.subprocess.Process, limits: CommandLimits) -> 
     except TimeoutError:
         ended = "time"
     finally:
-        kill_group(process)  # also what has been cancelled must not run on
+        kill_group(process)  # after a cancellation the command must not go on
         many.cancel()
         await asyncio.shield(_reaped(process, readers))
     if many.done() and not many.cancelled():
@@ -143,14 +143,14 @@ async def _keep(process: asyncio.subprocess.Process, stream: asyncio.StreamReade
 
 
 async def _count(process: asyncio.subprocess.Process, most: int) -> None:
-    """Return, with the command killed, when it has more than `most` processes; a bomb is stopped while it is small."""
+    """Kill the command and return when it has more than `most` processes, so that a fork bomb stays small."""
     while len(_descendants(process.pid, most)) <= most:
         await asyncio.sleep(0.05)
     kill_group(process)
 
 
 def _descendants(pid: int, most: int) -> list[int]:
-    """Processes below one; what has been orphaned in its pid namespace is still below it. No more than needed."""
+    """Return the processes below one, at most `most` + 1; orphans in its pid namespace are included."""
     found, at = [pid], 0
     while at < len(found) <= most + 1:
         with contextlib.suppress(OSError):  # it may have ended
@@ -171,7 +171,7 @@ def _text(kept: _Kept) -> str:
 
 
 def _limited(limits: CommandLimits) -> list[str]:
-    """A shell that sets what bubblewrap and all that it starts inherit; no Python runs between fork and exec."""
+    """Return a shell command that sets the limits which bubblewrap inherits; no Python runs after the fork."""
     sizes = f"ulimit -c 0; ulimit -v {limits.memory_bytes >> 10}; ulimit -f {limits.file_bytes >> 9}"
     return ["/bin/sh", "-c", f'{sizes}; exec "$@"', "sh"]
 
@@ -194,14 +194,14 @@ def _bubblewrap(project: Path, readable: Sequence[Path], descriptor: int) -> lis
         str(project),
         str(project),
     ]
-    link = project / ".git"  # a worktree's: git outside the sandbox goes where it points, and runs what is set there
+    link = project / ".git"  # read-only in a worktree: git outside the sandbox follows it and runs hooks there
     own += ["--ro-bind", str(link), str(link)] if link.is_file() and not link.is_symlink() else []
     return [bwrap, *shut, *binds, *own, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(project)]
 
 
 @contextlib.contextmanager
 def _filter_descriptor() -> Iterator[int]:
-    """The system-call filter as a file that bubblewrap reads."""
+    """Yield the system-call filter as a file descriptor for bubblewrap."""
     descriptor = os.memfd_create("filter")
     try:
         os.write(descriptor, command_filter())

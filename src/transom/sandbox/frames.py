@@ -1,4 +1,4 @@
-"""The parent's side of the frames that `child.py` describes. What comes back is untrusted: parsed, bounded, checked."""
+"""The parent's side of the frames described in `child.py`. Replies are untrusted: parsed, bounded, checked."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 _MESSAGE_CHARS = 500
-# A mebibyte of `[],[],` is twenty of lists, and millions of errors where they are checked against a shape.
+# A mebibyte of `[],[],` becomes 20 MiB of lists, and millions of errors when validated.
 _MOST_VALUES = 4_000_000
 _MOST_LEVELS = 32
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A reply whose form has been checked; `value` has not, it is whatever JSON the code gave."""
+    """A reply with checked form; `value` is unchecked JSON of the code."""
 
     ok: bool
     value: object = None
@@ -27,21 +27,21 @@ class Answer:
 
 
 def request(call_id: str, header: Mapping[str, object], body: bytes = b"") -> bytes:
-    """One request frame."""
+    """Return one request frame."""
     return frame_head(call_id, header, len(body)) + body
 
 
 def frame_head(call_id: str, header: Mapping[str, object], body_length: int) -> bytes:
-    """A request frame without its body."""
+    """Return a request frame without its body."""
     data = json.dumps({**header, "id": call_id}, allow_nan=False).encode("ascii")
     return struct.pack(">IQ", len(data), body_length) + data
 
 
 def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
-    """The first reply in `data`, and the rest.
+    """Parse the first reply in `data`; returns it and the rest.
 
     Raises:
-        ValueError: cut short, or not the reply to this request.
+        ValueError: the reply is cut short, or answers another request.
     """
     length = int.from_bytes(data[:4], "big")
     if len(data) < 4 + length:
@@ -50,11 +50,11 @@ def parse_reply(data: bytes, call_id: str) -> tuple[Answer, bytes]:
 
 
 def parse_payload(data: bytes, call_id: str) -> Answer:
-    """A reply without its length.
+    """Parse a reply without its length.
 
     Raises:
-        ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or a text that no file
-            could hold.
+        ValueError: not JSON, not the reply to this request, too many values, nested too deeply, or a text that is not
+            valid Unicode.
     """
     if data.count(b",") > _MOST_VALUES:
         raise ValueError(f"the reply holds more than {_MOST_VALUES} values")
@@ -64,7 +64,7 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
         raise ValueError("the reply is nested too deeply") from None
     _check_values(reply)
     if not isinstance(reply, dict) or reply.get("id") != call_id:
-        raise ValueError("that is no reply to the call")
+        raise ValueError("the reply does not answer the call")
     if reply.get("ok") is True and "value" in reply:
         return Answer(ok=True, value=reply["value"])
     kind, message, line = reply.get("kind"), reply.get("message"), reply.get("line")
@@ -74,12 +74,12 @@ def parse_payload(data: bytes, call_id: str) -> Answer:
 
 
 def one_line(text: str) -> str:
-    """Untrusted text made fit for an error message: one bounded line, no control characters."""
+    """Make untrusted text fit for an error message: one bounded line without control characters."""
     return "".join(c if c.isprintable() else " " for c in text[:_MESSAGE_CHARS]).strip()
 
 
 def _check_values(value: object) -> None:
-    """Depth by depth, since a chain of lists is cheap to write and dear to everything that walks over it."""
+    """Check depth and texts level by level, since deeply nested lists are expensive for recursive code."""
     level = [value]
     for _ in range(_MOST_LEVELS):
         below: list[object] = []
@@ -90,7 +90,7 @@ def _check_values(value: object) -> None:
             elif isinstance(one, list):
                 below += one
             elif isinstance(one, str) and not one.isascii():
-                one.encode()  # half of a surrogate pair could be neither printed nor stored
+                one.encode()  # raises for a lone surrogate, which cannot be printed or stored
         if not below:
             return
         level = below
@@ -103,4 +103,4 @@ def _finite(text: str) -> float:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(f"{text[:40]} is no JSON number")
+    raise ValueError(f"{text[:40]} is not a JSON number")

@@ -1,4 +1,4 @@
-"""How a worker is started: the shapes of level and limits, the command line, what the child is told to give up."""
+"""Start of a worker: level and limits, the command line, and the child's lock-down plan."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 
 
 class Level(Enum):
-    """How far untrusted code is shut in. Each level holds everything of the one before it."""
+    """A level of isolation. Each level includes the one before it."""
 
     NONE = "none"
-    """A process of its own with rlimits; its rights are the user's. Only on request."""
+    """A separate process with rlimits and the user's rights. Only on request."""
     L1 = "L1"
     """No new privileges, no capabilities, seccomp allow-list without files, sockets, processes, signals."""
     L2 = "L2"
-    """Landlock that grants nothing."""
+    """Landlock without any grants."""
     L3 = "L3"
-    """bubblewrap: own namespaces, no network, only the interpreter to see, read-only."""
+    """bubblewrap: own namespaces, no network, only the interpreter visible, read-only."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a worker may use.
+    """The limits of a worker.
 
     Attributes:
-        wall_seconds: per call, and for loading the code; held by the parent.
-        cpu_seconds: per call; held by the kernel, for when the parent cannot.
-        memory_bytes: address space, beside room for the text (twice `text_bytes`).
+        wall_seconds: wall time per call, and for loading the code; enforced by the parent.
+        cpu_seconds: CPU time per call; enforced by the kernel, in case the parent cannot.
+        memory_bytes: address space, plus room for the text (twice `text_bytes`).
         text_bytes: the largest text of one call, in UTF-8.
         reply_bytes: the largest reply, as JSON.
-        stderr_bytes: what is kept of what the code prints.
+        stderr_bytes: bytes kept of the code's output.
     """
 
     wall_seconds: float = 60
@@ -51,7 +51,7 @@ class Limits:
 
 
 def command(level: Level) -> list[str]:
-    """The command line of a worker at this level."""
+    """Return the command line of a worker at a level."""
     python = [_python(), "-P", "-s", "-S", "-B", str(_CHILD)]
     if level is not Level.L3:
         return python
@@ -64,16 +64,16 @@ def command(level: Level) -> list[str]:
 
 
 def environment(hash_seed: int) -> dict[str, str]:
-    """The whole environment of a worker, which it empties before it loads code.
+    """Return the whole environment of a worker, which the worker empties before it loads code.
 
-    A fixed hash seed makes the order of a set of strings, and so a verdict's bytes, the same in each run. With an
-    otherwise empty environment `-P -s` is what `-I` would be; `-I` itself would ignore the seed.
+    A fixed hash seed makes the order of a set of strings, and so a verdict's bytes, equal in each run. In an otherwise
+    empty environment `-P -s` has the effect of `-I`, which itself would ignore the seed.
     """
     return {"PYTHONHASHSEED": str(hash_seed), "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 
 
 def plan(level: Level, limits: Limits) -> dict[str, object]:
-    """What the child is told to give up: the header of its first frame."""
+    """Return the child's lock-down plan, the header of its first frame."""
     return {
         "op": "lock",
         "filter": None if level is Level.NONE else filter_program().hex(),
@@ -86,12 +86,12 @@ def plan(level: Level, limits: Limits) -> dict[str, object]:
 
 
 def _python() -> str:
-    """The interpreter below a virtual environment: that one has its standard library beside it."""
+    """Return the interpreter below a virtual environment, since it has the standard library beside it."""
     return str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
 
 
 def _visible() -> list[str]:
-    """What an L3 worker can see of the disk: the interpreter, its library, shared libraries, its program."""
+    """Return the paths that an L3 worker can see: interpreter, its library, shared libraries, its program."""
     paths = [_python(), sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), str(_CHILD), *_LIBRARIES]
     shared = sysconfig.get_config_var("LDLIBRARY")
     if shared and ".so" in str(shared):

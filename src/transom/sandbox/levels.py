@@ -1,4 +1,4 @@
-"""Which levels of isolation this machine offers, found by trying."""
+"""Finds by trying which levels of isolation this machine supports."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Probe:
-    """What this machine offers.
+    """The levels that this machine supports.
 
     Attributes:
-        level: the best level that works; `Level.NONE` when none does.
-        missing: for each higher level, one clause that says what is missing.
+        level: the best level that works; `Level.NONE` if none does.
+        missing: what is missing for each higher level, one clause.
     """
 
     level: Level
@@ -28,7 +28,7 @@ class Probe:
 
 @functools.cache
 def probe() -> Probe:
-    """Try the levels from the best down with a real child each; about 0.2 s, once per process."""
+    """Try the levels from the best down, each with a real child; about 0.2 s, once per process."""
     missing: list[tuple[Level, str]] = []
     for level in (Level.L3, Level.L2, Level.L1):
         problem = _try(level)
@@ -39,10 +39,10 @@ def probe() -> Probe:
 
 
 def require(level: Level | None) -> Level:
-    """The level to use: the one asked for, or the best.
+    """Return the level to use: the wanted one, or the best.
 
     Raises:
-        SandboxUnavailable: this machine does not offer it, or none at all.
+        SandboxUnavailable: this machine does not support it, or no level at all.
     """
     if level is Level.NONE:
         return level
@@ -55,15 +55,15 @@ def require(level: Level | None) -> Level:
 
 
 def unavailable(level: Level, missing: str) -> SandboxUnavailable:
-    """The error for a machine without the level that is needed."""
+    """Return the error for a machine without the needed level."""
     return SandboxUnavailable(
         f"untrusted code cannot be isolated at level {level.value}: {missing}",
-        hint="mend that, or accept the risk with --unsafe-no-sandbox",
+        hint="fix that, or accept the risk with --unsafe-no-sandbox",
     )
 
 
 def _try(level: Level) -> str | None:
-    """Why the level does not work here, or None."""
+    """Return why a level does not work here, or None."""
     try:
         asked = request("probe", plan(level, Limits())) + request("probe", {"op": "load"}, b"answer = 42")
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Running a program with a person's own rights, where no sandbox is wanted; nothing of its group outlives it."""
+"""Runs a program with the user's own rights, without a sandbox; no process of its group outlives it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ async def run_openly(
     seconds: float | None = None,
     setting: str,
 ) -> Done:
-    """Run a program with a person's own rights, and `prompt` on its stdin; nothing of its process group outlives it.
+    """Run a program with the user's own rights and `prompt` on its stdin; no process of its group outlives it.
 
     Raises:
-        InputError: it cannot be started; `setting` is to be corrected.
+        InputError: the program cannot be started; the hint names `setting`.
     """
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(prompt.encode("utf-8", "replace"))
@@ -53,7 +53,7 @@ async def run_openly(
 
 
 async def _flood(*files: IO[bytes]) -> int:
-    """Return when a program has printed too much."""
+    """Return when the program has printed too much."""
     while all(os.fstat(one.fileno()).st_size <= _MOST_OUTPUT for one in files):
         await asyncio.sleep(0.5)
     return _MOST_OUTPUT

@@ -1,4 +1,4 @@
-"""Starting a process in a group of its own, and ending the group: also where the start itself is cancelled."""
+"""Starts a process in its own group, and kills the group, also when the start itself is cancelled."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 async def start_group(*argv: str, **options: Any) -> Process:
-    """`asyncio.create_subprocess_exec` in a session of its own; cancelled, it leaves no process and ends soon.
+    """Start a process by `asyncio.create_subprocess_exec` in its own session; a cancelled start leaves no process.
 
-    asyncio itself waits for ever where it is cancelled while it connects the pipes (CPython issues 103847, 125502), and
-    the process lives on. So the start is carried through in any case, and the group is killed then.
+    asyncio itself hangs when it is cancelled while it connects the pipes (CPython issues 103847, 125502), and the
+    process lives on. So the start is always completed, and the group is killed then.
 
     Raises:
         OSError: the process cannot be started.
@@ -33,10 +33,10 @@ async def start_group(*argv: str, **options: Any) -> Process:
 
 
 def kill_group(process: Process) -> None:
-    """Kill the whole group, and what bubblewrap has just begun: it dies with bubblewrap only once it has said so."""
+    """Kill the whole group, and new children of bubblewrap, which die with it only a little later."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGSTOP)  # nothing is begun from here on
+            os.killpg(process.pid, signal.SIGSTOP)  # no process is started from here on
             for child in _below(process.pid):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
@@ -44,7 +44,7 @@ def kill_group(process: Process) -> None:
 
 
 def _below(pid: int) -> list[int]:
-    """Processes below this one."""
+    """Return the processes below this one."""
     try:
         children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
@@ -53,7 +53,7 @@ def _below(pid: int) -> list[int]:
 
 
 async def _end(process: Process) -> None:
-    """Kill a process that nobody waits for, and see its pipes closed."""
+    """Kill a process that nobody waits for, and wait until its pipes are closed."""
     kill_group(process)
     if process.stdin is not None:
         process.stdin.close()

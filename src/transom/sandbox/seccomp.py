@@ -1,9 +1,9 @@
-"""The system calls that a locked worker may make, compiled to a filter in the parent.
+"""System-call filters for locked workers and for commands, compiled in the parent.
 
-Three answers. ALLOW: what CPython needs to compute, with the pipes named by number and no executable memory. EPERM:
-everything else, so that what an interpreter or libc probes by itself (files, terminals, time zones) fails as on a
-poor machine and the code's own error names its line. KILL_PROCESS: what no honest code reaches (processes, sockets,
-signals, tracing, kernel interfaces), so that code which swallows errors still ends as a failure.
+There are three answers. ALLOW: calls that CPython needs to compute, with the pipes given by number and no executable
+memory. EPERM: all other calls, so that probes by the interpreter or libc (files, terminals, time zones) fail normally
+and the code's own error has its line. KILL_PROCESS: calls that no honest code makes (processes, sockets, signals,
+tracing, kernel interfaces), so that code which swallows errors still ends as a failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DEADLY = (
     "process_vm_writev", "ptrace", "rt_sigqueueinfo", "seccomp", "sendmsg", "sendto", "setns", "socket", "socketpair",
     "unshare", "userfaultfd", "vfork",
 )  # fmt: skip
-# A pair of sockets leads nowhere else, so `socketpair` stays: event loops want it.
+# `socketpair` stays allowed: it connects to nothing outside, and event loops need it.
 _CLOSED_TO_COMMANDS = (
     "socket", "bpf", "io_uring_enter", "io_uring_register", "io_uring_setup", "kexec_load", "keyctl", "add_key",
     "request_key", "mount", "umount2", "pivot_root", "setns", "unshare", "open_by_handle_at", "perf_event_open",
@@ -43,10 +43,10 @@ _PROT_EXEC = 4
 
 @functools.cache
 def filter_program() -> bytes:
-    """The filter as BPF instructions, 8 bytes each.
+    """Return the worker's filter as BPF instructions, 8 bytes each.
 
     Raises:
-        SandboxUnavailable: no Linux, an unknown processor, or no libseccomp; `what` names which.
+        SandboxUnavailable: not Linux, an unknown processor, or no libseccomp; `what` names which.
     """
     sc = _library()
     rules = sc.SyscallFilter(sc.ERRNO(errno.EPERM))
@@ -66,7 +66,7 @@ def filter_program() -> bytes:
 
 @functools.cache
 def command_filter() -> bytes:
-    """The filter for commands of a project: everything that programs do, but sockets and the kernel's back doors.
+    """Return the filter for commands of a project: everything but sockets and dangerous kernel interfaces.
 
     Raises:
         SandboxUnavailable: as `filter_program`.
@@ -82,7 +82,7 @@ def _library() -> Any:
     if sys.platform != "linux":
         raise SandboxUnavailable(f"{sys.platform} has no seccomp")
     if platform.machine() not in _PROCESSORS:
-        raise SandboxUnavailable(f"processor {platform.machine()} is not known (only {', '.join(_PROCESSORS)})")
+        raise SandboxUnavailable(f"unknown processor {platform.machine()}; known: {', '.join(_PROCESSORS)}")
     try:
         import pyseccomp as sc  # type: ignore[import-untyped]  # noqa: PLC0415  # fails where libseccomp is absent
     except (ImportError, OSError, RuntimeError) as error:
@@ -98,7 +98,7 @@ def _exported(rules: Any) -> bytes:
 
 
 def _existing(sc: Any, names: tuple[str, ...]) -> list[str]:
-    """Those of the names that this processor has (`time` and `fork`, for one, are x86 calls)."""
+    """Return the names that this processor has (`time` and `fork` are x86 calls)."""
     resolve, arch = sc.resolve_syscall, sc.system_arch()
     found = []
     for name in names:

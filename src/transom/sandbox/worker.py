@@ -1,4 +1,4 @@
-"""One process for one version of untrusted code, and the parent that holds its clock."""
+"""A worker: one process for one version of untrusted code, with limits enforced by the parent."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from transom.sandbox.process import kill_group, start_group
 _START_SECONDS = 30
 _CHUNK = 1 << 20
 _CONSTANT_BYTES = 1 << 16
-_ENVELOPE = 4096  # room around the value, and for a failure's message, under a small reply limit
+_ENVELOPE = 4096  # bytes around the value, and for a failure's message, beyond a small reply limit
 _KINDS = frozenset({"crash", "memory", "output", "schema", "killed", "timeout"})
 
 
 class Sandbox:
-    """A level of isolation and limits, from which workers are made.
+    """A level of isolation with limits, for making workers.
 
     Args:
-        limits: what each worker may use.
-        level: None takes the best level of this machine (found by trying, about 0.2 s once per process).
-        hash_seed: the interpreter's; two seeds show whether code depends on the order of a set.
+        limits: the limits of each worker.
+        level: the level; None: the best of this machine (found by trying, about 0.2 s once per process).
+        hash_seed: the interpreter's hash seed; two seeds show whether code depends on the order of a set.
 
     Raises:
-        SandboxUnavailable: the machine does not offer the level.
+        SandboxUnavailable: this machine does not support the level.
     """
 
     def __init__(self, limits: Limits | None = None, level: Level | None = None, *, hash_seed: int = 0) -> None:
@@ -46,18 +46,18 @@ class Sandbox:
         self._hash_seed = hash_seed
 
     def seeded(self, hash_seed: int) -> Sandbox:
-        """This sandbox with another order of sets."""
+        """Return this sandbox with another hash seed."""
         return Sandbox(self.limits, self.level, hash_seed=hash_seed)
 
     def worker(self, code: str) -> Worker:
-        """A worker for this code; it starts at `async with`."""
+        """Return a worker for the code, which starts at `async with`."""
         return Worker(code, self.limits, self.level, environment(self._hash_seed))
 
 
 class Worker:
-    """A process that has loaded one code and answers calls to its functions, one at a time.
+    """A process that has loaded the code and answers calls to its functions, one at a time.
 
-    It ends with the first failure: what failed once may be poisoned, so a new worker is needed after that.
+    It ends with the first failure, since its state may be damaged; later calls need a new worker.
     """
 
     def __init__(self, code: str, limits: Limits, level: Level, env: Mapping[str, str]) -> None:
@@ -70,7 +70,7 @@ class Worker:
 
     @property
     def printed(self) -> str:
-        """What the code printed so far, up to `Limits.stderr_bytes`. Untrusted."""
+        """The output of the code so far, up to `Limits.stderr_bytes`. Untrusted."""
         return self._printed.decode("utf-8", "replace")
 
     async def __aenter__(self) -> Self:
@@ -91,10 +91,10 @@ class Worker:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the process. After calls that all went well a last question shows whether it said more than was asked.
+        """End the process. After successful calls, a last request shows whether the code sent additional replies.
 
         Raises:
-            AtomFailed: an answer was there before the question; so those before may have been slipped in as well.
+            AtomFailed: a reply came before its request, so earlier replies may be forged too.
         """
         try:
             if error is None and self._process is not None:
@@ -106,11 +106,11 @@ class Worker:
         """Call a function of the code by keyword arguments (JSON values).
 
         Returns:
-            What it returned, as JSON gives it back; its shape is the caller's to check.
+            Its result as JSON; the caller must check its shape.
 
         Raises:
-            AtomFailed: with `kind`, and with `atoms.py:LINE` where the code raised.
-            SandboxError: the worker has ended before.
+            AtomFailed: with `kind`, and with `atoms.py:LINE` if the code raised.
+            SandboxError: the worker has already ended.
         """
         texts = {key: value for key, value in args.items() if isinstance(value, str)}
         largest = max(texts, key=lambda key: len(texts[key]), default=None)
@@ -119,16 +119,16 @@ class Worker:
         return await self._ask({"op": "call", "name": name, "args": rest, "text": largest}, body)
 
     async def constants(self, names: Iterable[str]) -> dict[str, object]:
-        """Values of module-level names that must be JSON; a name that the code does not set is left out."""
+        """Return the values of module-level names, which must be JSON; names that the code does not set are omitted."""
         wanted = list(names)
         found = await self._ask({"op": "constants", "names": wanted}, most=_CONSTANT_BYTES)
         if not isinstance(found, dict) or not set(found) <= set(wanted):
             await self.close()
-            raise _failure("schema", "the constants are no object of the names asked for")
+            raise _failure("schema", "the constants are not an object with the requested names")
         return found
 
     async def close(self) -> None:
-        """Kill the process group and wait for its end. May be called twice."""
+        """Kill the process group and wait for its end; may be called twice."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -138,7 +138,7 @@ class Worker:
     async def _reap(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
-        with contextlib.suppress(RuntimeError):  # a call in another task is reading: it empties the pipe
+        with contextlib.suppress(RuntimeError):  # a call in another task is reading and empties the pipe
             while await process.stdout.read(_CHUNK):  # a paused transport would never see its end
                 pass
         if self._drain is not None:
@@ -148,7 +148,7 @@ class Worker:
     async def _start(self) -> None:
         pipe = asyncio.subprocess.PIPE
         with tempfile.TemporaryDirectory(prefix="transom-") as empty:
-            # bubblewrap wants a folder that stays; the others get one that is gone when they have started.
+            # bubblewrap needs a folder that stays; other levels get one that is removed after their start.
             folder = "/" if self._level is Level.L3 else empty
             try:
                 self._process = await start_group(
@@ -165,7 +165,7 @@ class Worker:
             raise unavailable(self._level, f"{error.what} {one_line(self.printed)}".strip()) from error
 
     async def _keep_printed(self, process: asyncio.subprocess.Process) -> None:
-        """Drain stderr to its end. The child itself keeps `print` short, so a flood is made on purpose."""
+        """Read stderr to its end. The child itself limits `print`, so a flood is deliberate."""
         assert process.stderr is not None
         limit = self._limits.stderr_bytes
         total = 0
@@ -179,12 +179,12 @@ class Worker:
     async def _ask(self, header: Mapping[str, object], body: bytes = b"", *, most: int | None = None) -> object:
         async with self._one_at_a_time:
             if self._process is None:
-                raise SandboxError("this worker has ended", hint="make a new one for the next call")
+                raise SandboxError("this worker has ended", hint="make a new worker for the next call")
             most = self._limits.reply_bytes if most is None else min(most, self._limits.reply_bytes)
             return await self._within(self._limits.wall_seconds, lambda: self._exchange(header, body, most))
 
     async def _within(self, seconds: float, work: Callable[[], Awaitable[object]]) -> object:
-        """Run under the wall clock; whatever goes wrong, cancellation included, ends the process."""
+        """Run under a wall-clock limit; every error, cancellation included, ends the process."""
         try:
             async with asyncio.timeout(seconds):
                 return await work()
@@ -215,7 +215,7 @@ class Worker:
         return answer.value
 
     async def _death(self, process: asyncio.subprocess.Process) -> AtomFailed:
-        """Why the process closed its pipe without an answer."""
+        """Return an error that tells why the process closed its pipe without an answer."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await process.wait()
@@ -249,7 +249,7 @@ class Worker:
 
 
 def _failure(kind: str, what: str, line: int | None = None) -> AtomFailed:
-    """The error for a failure; the kind may come from the child, so an unknown one is a crash."""
+    """Return the error for a failure; an unknown kind, which may come from the child, becomes a crash."""
     where = CODE_NAME if line is None else f"{CODE_NAME}:{line}"
     return AtomFailed(what, kind=kind if kind in _KINDS else "crash", where=where)
 
@@ -264,7 +264,7 @@ async def _send(pipe: asyncio.StreamWriter, head: bytes, body: bytes) -> None:
 
 
 def _widen(process: asyncio.subprocess.Process) -> None:
-    """Give the text's pipe a mebibyte instead of 64 KiB: fewer turns of the event loop for a long log."""
+    """Enlarge the pipe for the text from 64 KiB to 1 MiB, for fewer turns of the event loop with a long log."""
     assert process.stdin is not None
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a user's share of pipe memory may be used up

@@ -1,4 +1,4 @@
-"""Where everything that must survive lives: append-only streams, blobs and small tables, in one SQLite file."""
+"""Persistent storage: append-only streams, blobs and small tables, in one SQLite file."""
 
 from transom.store.network import filesystem_of, is_network
 from transom.store.protocol import Record, Store

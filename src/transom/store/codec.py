@@ -1,4 +1,4 @@
-"""How values and names are written down: the same for every store."""
+"""Encoding of values and names, common to all stores."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from transom.errors import StoreError
 
 
 def encode(value: Json, where: str) -> str:
-    """JSON text of `value`.
+    """Encode `value` as JSON text.
 
-    Lone surrogates are escaped: file names read from disk may hold them, and no database takes them as text.
+    Lone surrogates are escaped: file names may have them, and databases reject them in text.
 
     Raises:
-        StoreError: `value` holds something JSON has no word for: NaN, an infinity, an object, a cycle.
+        StoreError: `value` has something that JSON cannot express: NaN, an infinity, an object, a cycle.
     """
     try:
         return compact_json(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
-            f"the value cannot be kept as JSON ({error})", where=where, hint="give plain JSON data"
+            f"the value cannot be stored as JSON ({error})", where=where, hint="give plain JSON data"
         ) from error
 
 
 def decode(text: str) -> Json:
-    """The value that `encode` wrote."""
+    """Decode a text that `encode` wrote."""
     value: Json = json.loads(text)
     return value
 
 
 @lru_cache(maxsize=256)  # the same few streams and kinds, over and over
 def check_name(name: str, role: str) -> None:
-    """Refuse a name that not every database can hold.
+    """Raise StoreError for a name that some databases cannot store.
 
     Args:
         name: the name of a stream, kind, table or key.
-        role: which of these it is, for the message.
+        role: which of these it is, for the error.
     """
     try:
         name.encode()
@@ -53,11 +53,11 @@ def check_name(name: str, role: str) -> None:
 
 
 def now() -> str:
-    """This moment, UTC, ISO 8601 with microseconds."""
+    """Return the current time, UTC, ISO 8601 with microseconds."""
     seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
     return f"{_second(seconds)}.{nanoseconds // 1000:06}Z"
 
 
-@lru_cache(maxsize=2)  # many records are of one second
+@lru_cache(maxsize=2)  # many records have the same second
 def _second(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,4 +1,4 @@
-"""Transactions on the one connection that writes."""
+"""Transactions on the one writing connection."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from transom.store.sqlite_errors import primary_code, store_error
 
 _LOG_PAGES = 256
 _LOG_BYTES = 32 + _LOG_PAGES * (24 + 4096)  # SQLite's write-ahead log: its header, and pages with a header each
-_QUICK = 0.005  # seconds that a commit may hold up the event loop
+_QUICK = 0.005  # seconds that a commit may block the event loop
 PROVEN = 3
-"""Quick commits in a row, after which the next one is expected to be quick, too."""
+"""Number of quick commits in a row after which the next one is expected to be quick."""
 
 Work = Callable[[sqlite3.Connection], Any]
 
 
 @dataclass(slots=True)
 class Job:
-    """A write, and who waits for it."""
+    """A write and the future of its result."""
 
-    work: Work  # may be run twice: in a batch that failed, and then alone
+    work: Work  # may run twice: in a batch that failed, and then alone
     future: asyncio.Future[Any]
     sync: bool
-    stream: str  # that it appends to; "" for another write
-    soon: bool = False  # nobody waits for it before the next one
+    stream: str  # stream that it appends to; "" for another write
+    soon: bool = False  # the caller does not wait for it before the next write
 
 
 @dataclass(slots=True)
 class CommitOutcome:
-    """What came of a job."""
+    """The outcome of a job: its result or its error."""
 
     result: Any = None
     error: BaseException | None = None
 
 
 class Committer:
-    """Owns a connection, and commits jobs with it. One thread at a time may use it.
+    """Owns a connection and commits jobs with it. Only one thread at a time may use it.
 
     Args:
-        connection: in autocommit mode.
+        connection: a connection in autocommit mode.
         path: the database file.
-        busy_seconds: how long `commit` waits for another process.
+        busy_seconds: timeout for the lock of another process.
 
     Attributes:
-        commits: transactions committed so far.
-        quick: how many synced ones, up to the last, took less than 5 ms each. A disk is trusted until it is slow.
+        commits: number of transactions so far.
+        quick: number of the last synced transactions in a row that took less than 5 ms. It starts at `PROVEN`.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
@@ -62,21 +62,21 @@ class Committer:
         self._connection = connection
         self._path = path
         self._patience = int(busy_seconds * 1000)
-        self._set: tuple[int, bool] | None = None  # how long it waits for others, and whether it syncs
+        self._set: tuple[int, bool] | None = None  # current settings: busy timeout, sync
         connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
         self._has_log = False
 
     def commit(self, batch: Sequence[Job]) -> list[CommitOutcome]:
-        """All of them in one transaction, or where one is bad each in one of its own.
+        """Commit all jobs in one transaction, or, if one fails, each in its own.
 
-        What follows an append in its stream that nobody waits for yet fails with it: it may rest on it.
+        If an append that the caller did not wait for fails, later jobs of its stream fail too: they may depend on it.
         """
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, self._patience)]
         except Exception as error:  # noqa: BLE001 - re-raised, typed, where the job is awaited
             if len(batch) == 1 or primary_code(error) == sqlite3.SQLITE_BUSY:
                 return [CommitOutcome(error=store_error(error, self._path)) for _ in batch]
-        # One bad write must not take its neighbours along: each gets a transaction of its own.
+        # A failed write must not affect the others: each gets its own transaction.
         broken: dict[str, CommitOutcome] = {}
         outcomes = []
         for job in batch:
@@ -87,10 +87,10 @@ class Committer:
         return outcomes
 
     def commit_at_once(self, batch: Sequence[Job]) -> list[CommitOutcome] | None:
-        """The same without waiting for another process; None where something was in the way and nothing was done."""
+        """Do the same without waiting for another process; None if nothing could be done at once."""
         try:
             return [CommitOutcome(result) for result in self._transaction(batch, 0)]
-        except (sqlite3.Error, TransomError):  # `commit` is next, and tells what is wrong
+        except (sqlite3.Error, TransomError):  # `commit` follows, and reports the error
             return None
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Committer:
 
     def _transaction(self, batch: Sequence[Job], patience: int) -> list[Any]:
         connection, began = self._connection, time.monotonic()
-        sync = any([job.sync for job in batch])  # noqa: C419  a list costs no calls
+        sync = any([job.sync for job in batch])  # noqa: C419  a list is faster than a generator
         if self._set != (patience, sync):
             connection.execute(f"PRAGMA busy_timeout = {patience}")
             connection.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
@@ -120,18 +120,18 @@ class Committer:
         return results
 
     def _lengthen_log(self) -> None:
-        """Give the write-ahead log its whole length, in zeros, which SQLite takes for its end.
+        """Extend the write-ahead log to its full length with zeros, which SQLite takes for its end.
 
-        A file that grew is synced in two steps, what was written and how long it is. So it should not grow with every
-        reply. Nobody else appends to it now: this process holds the write lock.
+        A file that grew is synced in two steps, its data and its length, so it should not grow with every reply. No
+        other process appends to it now, since this one holds the write lock.
         """
         self._has_log = True
-        with suppress(OSError):  # it is merely slower then
+        with suppress(OSError):  # a failure only makes syncs slower
             log = os.open(f"{self._path}-wal", os.O_WRONLY | os.O_CLOEXEC)
             try:
                 length = os.fstat(log).st_size
                 missing = max(0, _LOG_BYTES - length)
                 if os.pwrite(log, bytes(missing), length) < missing:
-                    os.ftruncate(log, length)  # the last room on a disk is for what has to be kept
+                    os.ftruncate(log, length)  # leave the last space on the disk to real data
             finally:
                 os.close(log)

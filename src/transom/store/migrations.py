@@ -1,4 +1,4 @@
-"""The tables of a state database."""
+"""The tables of a state database, and their format version."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from transom.errors import StoreError
 
 FORMAT = 1
-"""Of these tables; the database's `user_version`."""
+"""Format of these tables; the database's `user_version`."""
 _TABLES = (
-    # Without AUTOINCREMENT, with which every commit writes a page more; see `_FORGET` in `sqlite`.
+    # Without AUTOINCREMENT, which would write one more page per commit; see `_FORGET` in `sqlite`.
     """CREATE TABLE records (
         seq INTEGER PRIMARY KEY,
         stream TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL, at TEXT NOT NULL
@@ -25,17 +25,17 @@ _TABLES = (
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables where there are none, all or nothing, safely against other processes doing the same.
+    """Create the tables if missing, atomically, and safely against other processes that do the same.
 
     Args:
-        connection: in autocommit mode (`isolation_level=None`), no transaction open.
-        path: the database file, for messages.
+        connection: a connection in autocommit mode (`isolation_level=None`) without an open transaction.
+        path: the database file, for errors.
 
     Raises:
         StoreError: the database is newer than this code, or belongs to another program.
     """
     if _version(connection) == FORMAT:
-        return  # the usual case: no write lock taken
+        return  # the usual case, without a write lock
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = _version(connection)  # again: another process may have been first

@@ -1,4 +1,4 @@
-"""Which file system a path lies on: SQLite's WAL needs shared memory that network file systems do not give."""
+"""File system of a path: SQLite's WAL needs shared memory, which network file systems do not support."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _NETWORK = frozenset(_IN_KERNEL.split()) | {f"fuse.{name}" for name in _THROUGH_
 
 
 def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
-    """Type of the file system that holds `path`, e.g. `ext4` or `nfs4`.
+    """Return the type of the file system of `path`, e.g. `ext4` or `nfs4`.
 
     Args:
-        path: need not exist; links are followed as far as it does.
+        path: a path, which need not exist; links are followed.
         mountinfo: text in the format of /proc/self/mountinfo (man 5 proc); read from there by default.
 
     Returns:
-        The kernel's name of the type; "" where it cannot be told (no /proc, no mount found).
+        The kernel's name of the type; "" if unknown (no /proc, no mount found).
     """
     if mountinfo is None:
         try:
-            # surrogateescape: a mount point's name may be any bytes, as a path's may.
+            # surrogateescape: the name of a mount point may have any bytes, like a path.
             mountinfo = _MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
         except OSError:
             return ""
@@ -42,13 +42,13 @@ def filesystem_of(path: Path, mountinfo: str | None = None) -> str:
         if len(fields) < 6:
             continue
         folder = f"{_ESCAPED.sub(lambda code: chr(int(code[1], 8)), fields[4]).rstrip('/')}/"
-        # Of the folders above one path the deepest has the longest name. "Or equal": of two mounts on one folder the
-        # later one covers the earlier.
+        # The deepest folder above a path has the longest name. "Or equal": the later of two mounts on one folder hides
+        # the earlier.
         if target.startswith(folder) and len(folder) >= longest:
             best, longest = right.partition(" ")[0], len(folder)
     return best
 
 
 def is_network(path: Path, mountinfo: str | None = None) -> bool:
-    """Whether `path` lies on a file system that other machines may write to, or that is served over a network."""
+    """Whether `path` is on a network or cluster file system."""
     return filesystem_of(path, mountinfo) in _NETWORK

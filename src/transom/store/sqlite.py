@@ -1,4 +1,4 @@
-"""The store of one machine: a SQLite file in WAL mode, one writer a process, any number of processes."""
+"""The store of one machine: a SQLite file in WAL mode, one writer per process, any number of processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transom.store.sqlite_errors import primary_code, typed_errors
 from transom.store.writer import Writer
 
 _BUSY_SECONDS = 30.0
-_INLINE_BYTES = 64 * 1024  # compressing more than this would hold up the event loop
+_INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
 
 _DISTINCT_STREAMS = """
 WITH RECURSIVE found (name) AS (
@@ -32,10 +32,10 @@ WITH RECURSIVE found (name) AS (
     UNION ALL
     SELECT (SELECT min(stream) FROM records WHERE stream > found.name) FROM found WHERE found.name IS NOT NULL
 ) SELECT name FROM found WHERE name IS NOT NULL
-"""  # hops along the index, name by name: SELECT DISTINCT would visit every record
+"""  # jumps along the index, name by name: SELECT DISTINCT would visit every record
 
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
-# The last number of all stays, empty and of no stream, so that it is never given out again.
+# The row with the highest number is kept, empty and without a stream, so that its number is never reused.
 _FORGET = (
     "UPDATE records SET stream = '', kind = '', data = '', at = '' "
     "WHERE stream = :stream AND seq = (SELECT max(seq) FROM records)",
@@ -45,7 +45,7 @@ _FORGET = (
 
 
 class SqliteStore:
-    """A `Store` in one SQLite file. Make it with `open`; it is an async context manager."""
+    """A `Store` in one SQLite file. Create it with `open`; it is an async context manager."""
 
     def __init__(self, path: Path, writer: Writer, reader: sqlite3.Connection) -> None:
         self._path = path
@@ -58,14 +58,13 @@ class SqliteStore:
     def open(
         cls, path: Path, *, after_append: Callable[[int], None] | None = None, busy_seconds: float = _BUSY_SECONDS
     ) -> Self:
-        """Open the database file, making it and its folder where they are missing.
+        """Open the database file; the file and its folder are created if missing.
 
         Args:
             path: the database; must not lie on a network file system (see `is_network`), where WAL does not work.
-            after_append: a place for failpoints: called with n = 1, 2, ... by whoever commits, after the commit that
-                holds this store's n-th append and before its caller goes on. What it raises reaches that
-                caller; the record stands.
-            busy_seconds: how long a write waits for another process.
+            after_append: hook for failpoints: called with n = 1, 2, ... after the commit of this store's n-th append
+                and before its caller goes on. The caller gets the exceptions that it raises; the record is stored.
+            busy_seconds: timeout for the lock of another process.
 
         Raises:
             StoreError: not a database, damaged, newer than this code, or not writable.
@@ -80,7 +79,7 @@ class SqliteStore:
 
     @property
     def commits(self) -> int:
-        """Transactions committed by this object so far."""
+        """Number of transactions committed by this object."""
         return self._writer.commits
 
     async def append(self, stream: str, kind: str, data: Json, *, sync: bool = True) -> int:
@@ -111,7 +110,7 @@ class SqliteStore:
     def get_blob(self, sha: str) -> bytes:
         rows = self._query("SELECT zlib FROM blobs WHERE sha256 = ?", sha)
         if not rows:
-            raise StoreError(f"there is no blob {sha}", where=str(self._path))
+            raise StoreError(f"unknown blob {sha}", where=str(self._path))
         try:
             data = zlib.decompress(rows[0][0])
         except zlib.error as error:
@@ -217,12 +216,12 @@ def _checked(table: str, key: str, value: Json) -> str:
 
 
 def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
-    # Autocommit: transactions are written out. Another thread uses it: the writer's own, or readers behind a lock.
+    # Autocommit: transactions are explicit. Other threads use it: the writer's, or readers behind a lock.
     return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
 
 
 def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) -> sqlite3.Connection:
-    """A connection to a database whose tables are up to date; without `wal` to one in memory."""
+    """Connect to a database and bring its tables up to date; `wal=False` for a database in memory."""
     connection = _connect(path, busy_seconds)
     try:
         if wal:
@@ -236,8 +235,8 @@ def connect_for_writing(path: Path, busy_seconds: float, *, wal: bool = True) ->
 def _prepare(connection: sqlite3.Connection, path: Path, busy_seconds: float) -> None:
     """Switch to WAL and bring the tables up to date.
 
-    SQLite does not wait for a lock while it switches (it might deadlock), so several processes that open a new
-    database at once are told that it is busy; hence the retries.
+    SQLite does not wait for a lock during the switch (it might deadlock), so processes that open a new database at once
+    get a busy error; hence the retries.
     """
     deadline = time.monotonic() + busy_seconds
     while True:

@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to a person."""
+"""Messages and hints for SQLite's errors."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _MEANING: dict[int, tuple[str, str]] = {
 
 
 def primary_code(error: BaseException) -> int | None:
-    """SQLite's primary result code of an error, or None where it has none."""
+    """Return SQLite's primary result code of an error, or None."""
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF
 
 
 def store_error(error: BaseException, path: Path) -> StoreError:
-    """The typed form of whatever went wrong at the database `path`; the original is kept as its cause."""
+    """Return the StoreError for an error at the database `path`, with the original as its cause."""
     if isinstance(error, OSError):
         what, hint = "the folder of the database cannot be made", _ELSEWHERE
     elif isinstance(error, UnicodeEncodeError):
@@ -59,7 +59,7 @@ def store_error(error: BaseException, path: Path) -> StoreError:
 
 @contextmanager
 def typed_errors(path: Path) -> Iterator[None]:
-    """Inside, errors of SQLite and of the file system, and names that are no UTF-8, leave as `StoreError`."""
+    """Convert errors of SQLite and of the file system, and names that are not UTF-8, to `StoreError`."""
     try:
         yield
     except (sqlite3.Error, OSError, UnicodeEncodeError) as error:

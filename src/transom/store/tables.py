@@ -1,4 +1,4 @@
-"""A room's own tables in a state database: plain SQL, answered at once, safe beside any number of processes."""
+"""A room's own tables in a state database: plain SQL, synchronous, safe for any number of processes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from transom.store.sqlite_errors import typed_errors
 
 T = TypeVar("T")
 Connection: TypeAlias = sqlite3.Connection
-"""What the work of a transaction is given."""
+"""The argument of a transaction's function."""
 Value: TypeAlias = str | int | float | bytes | None
 IN_MEMORY = Path(":memory:")
 _BUSY_SECONDS = 30.0
 
 
 class Tables:
-    """A connection for one room. Threads may share it; they take turns.
+    """A connection for one room. Threads may share it and take turns.
 
-    A write returns once it is committed: it survives `kill -9` from then on, and other processes see it.
+    A write returns once it is committed: it then survives `kill -9`, and other processes see it.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -35,15 +35,15 @@ class Tables:
 
     @classmethod
     def open(cls, path: Path | None, room: str, steps: Sequence[Sequence[str]]) -> Self:
-        """Open the database, making it where it is missing, and bring the room's tables up to date.
+        """Open the database, creating it if missing, and bring the room's tables up to date.
 
         Args:
-            path: the database file; None for one in memory, which ends with this object.
-            room: whose tables; its version stands in the table `rooms`.
-            steps: step i holds the statements that lead from version i to i + 1. A released step is never edited.
+            path: the database file; None for a database in memory.
+            room: the owner of the tables; their version is in the table `rooms`.
+            steps: step i has the statements from version i to i + 1. A released step is never edited.
 
         Raises:
-            StoreError: the file is no state database, is newer than this code, or cannot be written.
+            StoreError: the file is not a state database, is newer than this code, or cannot be written.
         """
         where = path or IN_MEMORY
         with typed_errors(where):
@@ -60,7 +60,7 @@ class Tables:
         return tables
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
-        """All rows that a statement yields.
+        """Return all rows of a statement.
 
         Raises:
             StoreError: the statement or the medium failed, or the tables are closed.
@@ -69,10 +69,10 @@ class Tables:
             return connection.execute(sql, values).fetchall()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction that no other process writes beside; returns its result after the commit.
+        """Run `work` in one transaction that excludes other writers; returns its result after the commit.
 
         Raises:
-            StoreError: the write failed and left nothing behind, or another process kept the lock for 30 seconds.
+            StoreError: the write failed and changed nothing, or another process kept the lock for 30 seconds.
         """
         with self._using() as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -86,7 +86,7 @@ class Tables:
             return result
 
     def close(self) -> None:
-        """Let go of the file. Closing twice does no harm."""
+        """Close the connection; closing twice is allowed."""
         with self._lock:
             self._closed = True
             self._connection.close()

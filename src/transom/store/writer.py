@@ -1,11 +1,10 @@
-"""Who commits: a thread of its own, in which writes that come together share a commit, or the writer itself.
+"""Commits writes in the event loop, or in a thread, where simultaneous writes share a commit (group commit).
 
-Handing a write to the thread and waiting for it costs more than the commit. So a task whose writes nobody else's come
-between commits them itself, in the event loop, as long as that does not hold up the loop: the last synced commits were
-quick, nothing waits for the thread, and no other process holds the lock. A slow disk holds it up once, as opening the
-database did; the thread then commits until the disk has been quick for a while. Where many tasks write in turn the
-thread commits, and what was handed over while it was at that shares the next commit (group commit). It is started with
-the first write that is handed to it.
+Handing a write to the thread and waiting for it costs more than the commit. So a task that is the only writer commits
+in the event loop, as long as that does not block the loop: the last synced commits were quick, the thread's queue is
+empty, and no other process holds the lock. A slow disk blocks the loop once, like opening the database; then the thread
+commits until the disk has been quick for a while. When several tasks write in turn the thread commits, and writes that
+arrive during a commit share the next one. The thread starts with the first write that is handed to it.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from typing import Any
 from transom.errors import StoreError
 from transom.store.committer import PROVEN, CommitOutcome, Committer, Job, Work
 
-_GATHERING = 0.02  # seconds that a write which nobody waits for yet waits for the next one, to share its commit
-_TURN = 0.005  # seconds, after which a task that commits by itself lets others have their turn
+_GATHERING = 0.02  # seconds that a write without a waiting caller waits to share the next commit
+_TURN = 0.005  # seconds after which a task that commits in the event loop yields to others
 
 
 class Writer:
-    """Runs jobs in the order they were handed over, many in one transaction.
+    """Runs jobs in the order of their submission, many in one transaction.
 
     Args:
-        committer: usable from another thread; closed by the writer.
-        path: the database file, for messages.
+        committer: a committer usable from another thread; the writer closes it.
+        path: the database file, for errors.
         after_append: see `SqliteStore.open`.
     """
 
@@ -40,12 +39,12 @@ class Writer:
         self._after_append = after_append
         self._appends = 0
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
-        self._queued = 0  # jobs that are the thread's, and not committed yet
+        self._queued = 0  # jobs handed to the thread and not committed yet
         self._held: list[Job] = []
-        self._last = 0  # who waited for a write last; 0 as long as nobody has
-        self._timed: asyncio.AbstractEventLoop | None = None  # which knows when held writes have waited enough
+        self._last = 0  # id of the task of the last write; 0 before the first
+        self._timed: asyncio.AbstractEventLoop | None = None  # the loop with a timer for held writes
         self._turn = 0.0
-        self._door = Lock()  # so that no job can slip in behind the last one
+        self._door = Lock()  # so that no job can come after the last one
         self._closed = False
         self._ended = False
         self._closing: list[asyncio.Future[Any]] = []
@@ -53,22 +52,22 @@ class Writer:
 
     @property
     def commits(self) -> int:
-        """Transactions committed so far."""
+        """Number of transactions committed so far."""
         return self._committer.commits
 
     async def submit(self, work: Work, *, sync: bool = False, stream: str = "") -> Any:
-        """Run `work` in a transaction, after all that was handed over before.
+        """Run `work` in a transaction, after all earlier jobs.
 
         Args:
-            work: is given the connection, may be called again after a rollback.
-            sync: the commit reaches the disk (`synchronous=FULL`) before its result is there.
-            stream: that it appends to; "" for a write that is no append.
+            work: called with the connection; may be called again after a rollback.
+            sync: whether the commit must reach the disk (`synchronous=FULL`) before the result is returned.
+            stream: the stream that it appends to; "" for other writes.
 
         Returns:
-            Its result after the commit. Who is cancelled meanwhile hears of it when the write is over.
+            Its result after the commit. A cancellation takes effect when the write is over.
 
         Raises:
-            StoreError: the write failed and left nothing behind, or the store is closed.
+            StoreError: the write failed and changed nothing, or the store is closed.
         """
         loop = asyncio.get_running_loop()
         job = Job(work, _Decided(loop=loop), sync, stream)
@@ -89,12 +88,12 @@ class Writer:
         return await job.future
 
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
-        """The same without waiting: it is committed together with the next write, or in a moment."""
+        """Do the same without waiting: it is committed with the next write, or shortly."""
         loop = asyncio.get_running_loop()
         job = Job(work, _Decided(loop=loop), False, stream, soon=True)
         with self._door:
             self._hold(job)
-            if self._timed is not loop:  # one that has ended by now tells nobody
+            if self._timed is not loop:  # the timer of a closed loop never fires
                 self._timed = loop
                 loop.call_later(_GATHERING, self._time_is_up)
         return job.future
@@ -115,7 +114,7 @@ class Writer:
         self._push(batch)
 
     def _start(self) -> None:
-        if self._thread is None or not self._thread.is_alive():  # a signal may have come in the middle of starting it
+        if self._thread is None or not self._thread.is_alive():  # a signal may have interrupted its start
             # A daemon: a process that dies without closing must not hang; an open transaction then rolls back.
             self._thread = Thread(target=self._serve, name="transom-store", daemon=True)
             self._thread.start()
@@ -136,12 +135,12 @@ class Writer:
                 self._closing.append(ended)
             else:
                 ended.set_result(None)
-        await ended  # not by a thread that joins: starting one, and ending it, costs more than the last commit
+        await ended  # joining in another thread would cost more than the last commit
         if self._thread:
             self._thread.join()
 
     def _end(self) -> None:
-        """By whoever commits: closing the connection puts what is in the log into the database."""
+        """End the queue; closing the connection writes the log into the database."""
         self._push_held()
         if self._thread is None and self._committer.quick >= PROVEN:
             self._committer.close()
@@ -162,17 +161,17 @@ class Writer:
             with self._door:
                 self._ended = True
             for ended in self._closing:
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                with suppress(RuntimeError):  # the loop is closed
                     ended.get_loop().call_soon_threadsafe(_resolve, ended, CommitOutcome())
 
     def _next_batch(self) -> list[Job]:
-        """Everything that waits, at least one job; empty once the store is closed and the queue is done."""
+        """Return all waiting jobs, at least one; empty once the store is closed and the queue is empty."""
         batch: list[Job] = []
-        while not batch or not self._queue.empty():  # nobody else takes from it
+        while not batch or not self._queue.empty():  # this thread is the only consumer
             jobs = self._queue.get()
             if jobs is None:
                 if batch:
-                    self._queue.put(None)  # the end, seen while jobs were collected: meet it again afterwards
+                    self._queue.put(None)  # put the end marker back until the jobs are done
                 break
             batch += jobs
         return batch
@@ -180,21 +179,21 @@ class Writer:
     def _settle(
         self, batch: Sequence[Job], outcomes: Sequence[CommitOutcome], *, here: asyncio.AbstractEventLoop | None = None
     ) -> None:
-        """Tell everybody; `here` is the loop in whose thread this is called."""
+        """Resolve the futures; `here` is the loop of the calling thread."""
         elsewhere: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], CommitOutcome]]] = {}
         for job, outcome in zip(batch, outcomes, strict=True):
             if self._after_append and job.stream and outcome.error is None:
-                self._tell(outcome, self._after_append)
+                self._call_hook(outcome, self._after_append)
             loop = job.future.get_loop()
             if loop is here:
                 _resolve(job.future, outcome)
             else:
                 elsewhere.setdefault(loop, []).append((job.future, outcome))
         for loop, settled in elsewhere.items():
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_resolve_all, settled)
 
-    def _tell(self, outcome: CommitOutcome, after_append: Callable[[int], None]) -> None:
+    def _call_hook(self, outcome: CommitOutcome, after_append: Callable[[int], None]) -> None:
         self._appends += 1
         try:
             after_append(self._appends)
@@ -208,7 +207,7 @@ def _resolve_all(settled: Sequence[tuple[asyncio.Future[Any], CommitOutcome]]) -
 
 
 class _Decided(asyncio.Future[Any]):
-    """A write that is under way comes to its end, also where nobody waits for it any more."""
+    """A future that cannot be cancelled: a write in progress always completes."""
 
     def cancel(self, msg: object = None) -> bool:
         del msg
@@ -216,7 +215,7 @@ class _Decided(asyncio.Future[Any]):
 
 
 def _resolve(future: asyncio.Future[Any], outcome: CommitOutcome) -> None:
-    if future.done():  # cancelled while it waited
+    if future.done():  # already resolved
         return
     if outcome.error is None:
         future.set_result(outcome.result)

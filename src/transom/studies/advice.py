@@ -1,7 +1,7 @@
-"""Advice: what studies of a scope hand over to each other.
+"""Advice: insights and solves that studies of a scope share.
 
-Text, standing and marks of an insight lie in a playbook; what a program needs of it, and the solves of all studies,
-in an append-only file beside it.
+Text, standing and marks of an insight are in a playbook; its data for programs, and the solves of all studies, in an
+append-only file beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from transom.studies.rules import Row, Rule, learn
 from transom.studies.storage import FileLock, append_line, read_lines
 
 RULE, DESIGN, NUMERICS = "rule", "design", "numerics"
-"""Kinds of insight: a rule that rejects, a good design to begin with, what coarse settings hide."""
+"""Kinds of insight: a rule that rejects designs, a good first design, an error of coarse settings."""
 
 _CATEGORY = {RULE: InsightCategory.MISTAKE, DESIGN: InsightCategory.STRATEGY, NUMERICS: InsightCategory.CALCULATION}
 _BY = "studies"
@@ -32,10 +32,10 @@ class Insight:
     """One piece of knowledge of a scope.
 
     Attributes:
-        content: one readable sentence; `data`: what a program needs of it.
-        id: in the playbook; of two that the playbook takes for one, the second has `/2` behind it.
-        helpful, harmful: outcomes that bore it out, and that did not.
-        mark: a person's `veto` (never used) or `pin` (used whatever its outcomes).
+        content: one readable sentence; `data`: its data for programs.
+        id: its id in the playbook; if two insights share an entry, the second one has the suffix `/2`.
+        helpful, harmful: outcomes that confirmed it, and that refuted it.
+        mark: a person's `veto` (never used) or `pin` (used regardless of outcomes).
     """
 
     scope: str
@@ -53,13 +53,13 @@ class Insight:
 
     @property
     def acts(self) -> bool:
-        """True for what is not vetoed, and of rules for those that audits do not condemn, or that are pinned."""
+        """Whether it is used: pinned, or not vetoed and, if it is a rule, not refuted by audits."""
         trusted = self.kind != RULE or self.harmful < 2 or self.helpful >= 4 * self.harmful
         return self.mark == "pin" or (self.mark != "veto" and trusted)
 
     @property
     def identity(self) -> str:
-        """The digest of an insight without its numbers."""
+        """Digest of an insight without its numbers."""
         key = self.rule.key if self.kind == RULE else self.data.get("key", self.content)
         return digest([self.scope, self.kind, str(key)])
 
@@ -68,7 +68,7 @@ class Advice:
     """Insights and solves of all scopes; safe for several processes.
 
     Args:
-        playbook: a workspace's; one in the folder where None.
+        playbook: a workspace's playbook; None: one in the folder.
     """
 
     def __init__(self, folder: Path, playbook: Playbook | None = None) -> None:
@@ -78,13 +78,13 @@ class Advice:
         self._lock = FileLock(folder / "advice.lock")
 
     def add(self, insight: Insight, study: str = "") -> str:
-        """Keep an insight of a study and give its id; one that says the same with other numbers takes them over."""
+        """Store an insight of a study; returns its id. An equal one with other numbers takes them over."""
         source = Source(study=study, by=_BY)
         with self._lock:
             known = {one.identity: one for one in self._kept()}
             if same := known.get(insight.identity):
                 key = same.id
-                with suppress(InputError):  # it is retired, or another one says that
+                with suppress(InputError):  # it is retired, or another one has that text
                     if "/" not in key and self.playbook.require(key).content != insight.content:
                         Curator(self.playbook).edit(key, content=insight.content, by=_BY)
             else:
@@ -96,11 +96,11 @@ class Advice:
         return key
 
     def insights(self, scope: str) -> list[Insight]:
-        """All insights of a scope, with their standing."""
+        """Return all insights of a scope with their standing."""
         return [self._standing(one) for one in self._kept() if one.scope == scope]
 
     def _kept(self) -> list[Insight]:
-        """The newest of each insight, in the order in which they came, without their standing."""
+        """Return the latest version of each insight, in order of addition, without standing."""
         found: dict[str, Insight] = {}
         for event in read_lines(self.path):
             if event["event"] == "add":
@@ -116,8 +116,8 @@ class Advice:
         return replace(insight, helpful=known.for_count, harmful=known.against_count, mark=mark)
 
     def outcome(self, insight_id: str, *, helpful: bool, study: str, trial: int) -> None:
-        """Count one outcome of an insight that was used; each trial of a study counts once."""
-        # A rule's own predictions are tried by going against it: it is borne out where that ends badly.
+        """Count an outcome of a used insight; each trial of a study counts once."""
+        # A rule is tested by solving a design that it rejects: a failure confirms the rule.
         key, mistake = insight_id.partition("/")[0], insight_id.startswith(InsightCategory.MISTAKE)
         source = Source(study=study, trial=trial, by=_BY)
         self.playbook.record_outcome(
@@ -125,18 +125,18 @@ class Advice:
         )
 
     def keep(self, scope: str, study: str, rows: Sequence[Row]) -> None:
-        """Keep the solves of a study in the place of those that it left before."""
+        """Store the solves of a study, replacing its earlier ones."""
         data = [[dict(row.features), row.failure] for row in rows]
         with self._lock:
             append_line(self.path, {"event": "rows", "scope": scope, "study": study, "rows": data})
 
     def rows(self, scope: str) -> list[Row]:
-        """The solves of all studies of a scope."""
+        """Return the solves of all studies of a scope."""
         kept = [one for one in read_lines(self.path) if one["event"] == "rows" and one["scope"] == scope]
         last = {event["study"]: event["rows"] for event in kept}
         return [Row(features, failure) for rows in last.values() for features, failure in rows]
 
     def learn(self, scope: str, study: str, in_words: Callable[[str], str] = str) -> list[str]:
-        """Learn rules from all solves of a scope and keep them, their sentences `in_words`; gives their ids."""
+        """Learn rules from all solves of a scope and store them, with sentences by `in_words`; returns their ids."""
         rules = learn(self.rows(scope))
         return [self.add(Insight(scope, RULE, in_words(one.sentence), one.to_data()), study) for one in rules]

@@ -1,8 +1,8 @@
-"""The advisor: a model explains a study's failures and proposes rules. Programs decide what of that counts.
+"""The advisor: a model explains a study's failures and proposes rules, which are checked by programs.
 
-It sees the exposed session state and the playbook. Records and solver output of trials are read only by an explicit,
-bounded call of a tool. A rule counts where the solves of its scope bear it out, as a learned one; an explanation where
-the trials that it names ended so.
+It sees the exposed session state and the playbook, and reads records and solver output of trials by an explicit,
+bounded tool call. A rule counts if the solves of its scope confirm it, like a learned one; an explanation counts if its
+trials failed with that class.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from transom.tools import Toolbox, ToolLimits, tool
 ROLE = "studies.advisor"
 BUDGET = Budget(turns=8, tokens=200_000)
 MOST_READ = 4_000
-"""Characters that one call of the tool returns."""
+"""Characters that one call of the tool returns, at most."""
 _PROMPT = Path(__file__).with_name("prompts") / "advisor.md"
 _MOST_READS, _SHOWN_TRIALS = 12, 4
-_LONGEST = 600  # characters of an explanation
+_LONGEST = 600  # characters of an explanation, at most
 
 
 class Explanation(Data):
-    """Why designs fail with a class, and trials that did."""
+    """The reason of a class of failures, and trials with it."""
 
     failure: str
     trials: tuple[int, ...] = Field(min_length=1)
@@ -45,25 +45,25 @@ class Explanation(Data):
 
 
 class ProposedRule(Data):
-    """A rule, without the counts that bear it out."""
+    """A proposed rule, without counts."""
 
     conditions: tuple[Condition, ...] = Field(min_length=1, max_length=2)
 
 
 class Proposal(Data):
-    """The advisor's answer: claims, until they were checked."""
+    """The advisor's answer: unchecked claims."""
 
     explanations: tuple[Explanation, ...] = ()
     rules: tuple[ProposedRule, ...] = ()
 
 
 class Advised(Data):
-    """What of an advice counts.
+    """The checked advice.
 
     Attributes:
-        explanations: in the model's words, where the trials ended as it says.
-        added: ids of the rules that the solves bear out.
-        by: who answered.
+        explanations: explanations, in the model's words, whose trials ended as stated.
+        added: ids of the rules that the solves confirm.
+        by: the model that answered.
     """
 
     explanations: tuple[Explanation, ...] = ()
@@ -74,17 +74,17 @@ class Advised(Data):
 
 @dataclass(frozen=True)
 class Advisor:
-    """The advisor of one study that came to its end; its guide has kept its rows already."""
+    """The advisor of one finished study, whose guide has already stored its rows."""
 
     folder: Path
     trials: Sequence[Trial]
     guide: Guide
 
     async def advise(self, run: Run) -> Advised:
-        """Ask, check, and keep the rules that hold; other trials than before are asked about anew.
+        """Ask the model, check its answer, and store the confirmed rules; new trials cause a new question.
 
         Raises:
-            TransomError: nobody could advise.
+            TransomError: no provider could advise.
         """
         tools = Toolbox([tool(effect="pure", limits=ToolLimits(calls=_MOST_READS))(self.read_trial)])
         prompt = (Block("instructions", _PROMPT.read_text(encoding="utf-8"), Tier.STABLE),)
@@ -98,7 +98,7 @@ class Advisor:
             try:
                 return (await call(stage, role, blocks, _read, tools=tools, budget=BUDGET)).value
             except CapReached as cap:
-                if cap.cap != "tokens":  # of the whole run: a person raises it
+                if cap.cap != "tokens":  # a cap of the whole run: a person must raise it
                     raise
                 raise ReplyError(f"the advisor came to no answer: {cap.what}") from cap
 
@@ -108,7 +108,7 @@ class Advisor:
         return self.check(found.value).model_copy(update={"by": found.by})
 
     def session(self, session_id: str) -> SessionState:
-        """The study as a session: its standing and newest errors are exposed, its trials isolated."""
+        """Return the study as a session: status and newest errors are exposed, trials isolated."""
         study, session, made = self.guide.study, SessionState(session_id), counts(self.trials)
         best = next(((one.values[0], one.number) for one in ranked(study, self.trials)), (None, None))
         session.exposed.task_type = TaskType.ANALYZE_RESULTS
@@ -122,7 +122,7 @@ class Advisor:
         return session
 
     def failures(self) -> str:
-        """Failed designs by class with their features, the newest few of each."""
+        """Return failed designs by class with their features, the newest few of each."""
         lines = [f"features: {', '.join(sorted(self.guide.features.formulas))}"]
         for failure, number in failures(self.trials).items():
             lines.append(f"{failure}: {number} solves")
@@ -136,11 +136,11 @@ class Advisor:
         return [trial for trial in self.trials if trial.kind == "failed" and trial.failure == failure]
 
     def check(self, proposal: Proposal) -> Advised:
-        """Hold a proposal against trials and rows, and keep the rules that stand."""
+        """Check a proposal against trials and rows, and store the rules that hold."""
         explained, added, refused = [], list[str](), list[str]()
         for one in proposal.explanations:
             if wrong := set(one.trials) - {trial.number for trial in self._ended(one.failure)}:
-                refused.append(f"explanation of {one.failure!r}: trial {min(wrong)} did not end so")
+                refused.append(f"explanation of {one.failure!r}: trial {min(wrong)} did not fail so")
             else:
                 explained.append(one)
         advice, scope, name = self.guide.advice, self.guide.study.scope, self.guide.study.study
@@ -149,7 +149,7 @@ class Advisor:
             conditions = tuple(sorted(proposed.conditions))
             rule, problem = measured(conditions, rows)
             known = {one.rule.key: one.data for one in advice.insights(scope) if one.kind == RULE}
-            # One with the same numbers was added when the study ended before.
+            # A rule with the same numbers was added at an earlier end of the study.
             if rule and known.get(rule.key, rule.to_data()) == rule.to_data():
                 words = self.guide.in_words(rule.sentence)
                 added.append(advice.add(Insight(scope, RULE, words, rule.to_data()), name))
@@ -165,7 +165,7 @@ class Advisor:
         """
         found = next((one for one in self.trials if one.number == trial), None)
         if found is None:
-            raise ToolRefused(f"there is no trial {trial}", hint="see the block failures")
+            raise ToolRefused(f"unknown trial {trial}", hint="see the block failures")
         folder = self.folder / "trials" / f"{trial:05d}"
         files = sorted(path.name for path in folder.glob("*") if path.is_file() and not path.is_symlink())
         start = max(0, offset)
@@ -173,7 +173,7 @@ class Advisor:
             text = compact_json({**found.to_record(), "params": dict(found.params), "files": list[Json](files)})
             return text[start : start + MOST_READ]
         if what not in files:
-            raise ToolRefused(f"trial {trial} has no {what}", hint=f"there are record, {', '.join(files)}")
+            raise ToolRefused(f"trial {trial} has no {what}", hint=f"known: record, {', '.join(files)}")
         with (folder / what).open("rb") as file:
             file.seek(start)
             return file.read(MOST_READ).decode("utf-8", "replace")

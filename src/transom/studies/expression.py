@@ -1,4 +1,4 @@
-"""Formulas that a person writes into a study: arithmetic over named numbers, and comparisons; nothing else is run."""
+"""Formulas of a study: arithmetic over named numbers, and comparisons; other code is refused."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ class Formula:
         """Read a formula such as `2*hole + 3` or `2*hole < width`.
 
         Raises:
-            ValueError: it is none, with what may be written.
+            ValueError: the text is not a formula; says what is allowed.
         """
         try:
             tree = ast.parse(text.strip(), mode="eval")
             _check(tree)
             code = compile(tree, "formula", "eval")
         except (SyntaxError, OverflowError, RecursionError, MemoryError) as error:
-            raise ValueError(f"{text!r} is no formula; write e.g. 2*radius <= width") from error
+            raise ValueError(f"{text!r} is not a formula; write e.g. 2*radius <= width") from error
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - _KNOWN.keys()
         return Formula(text, frozenset(names), isinstance(tree.body, ast.Compare), code)
 
     def __call__(self, values: _Values) -> float:
-        """The value, nan where it is not defined (a division by 0); a comparison gives 1 or 0."""
+        """Return the value, nan if it is undefined (a division by 0); a comparison gives 1 or 0."""
         try:
             numbers = {name: float(values[name]) for name in self.names}
-            return float(eval(self.code, {"__builtins__": {}, **_KNOWN}, numbers))  # what may stand there was checked
-        except (ArithmeticError, ValueError, TypeError):  # a TypeError where the root of a negative number is taken
+            return float(eval(self.code, {"__builtins__": {}, **_KNOWN}, numbers))  # `_check` allows only arithmetic
+        except (ArithmeticError, ValueError, TypeError):  # a TypeError for the root of a negative number
             return math.nan
 
 
 def _check(tree: ast.Expression) -> None:
-    """Refuse what is no arithmetic; numbers become floats, which no power makes long."""
+    """Refuse everything but arithmetic; numbers become floats, so that no power becomes huge."""
     for node in ast.walk(tree):
         fine = isinstance(node, _SYNTAX)
         if isinstance(node, ast.Call):
@@ -70,14 +70,14 @@ def _check(tree: ast.Expression) -> None:
                 node.value = float(node.value)
         if not fine:
             what, known = ast.unparse(node) or ast.unparse(tree), ", ".join(_FUNCTIONS)
-            raise ValueError(f"{what} may not stand in a formula; there are + - * / ** < <= > >= and {known}")
+            raise ValueError(f"{what} is not allowed in a formula; use + - * / ** < <= > >= and {known}")
 
 
 def fill(text: str, values: _Values) -> str:
     """Fill the `{{name}}`, `{{2*radius}}` and `{{width:8.3f}}` of a template.
 
     Raises:
-        ValueError: a name that is not there, or a formula or format that cannot be used.
+        ValueError: a name is unknown, or a formula or format is invalid.
     """
 
     def one(match: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def fill(text: str, values: _Values) -> str:
         if value is None:
             formula = Formula.parse(inner)
             if missing := sorted(formula.names - values.keys()):
-                raise ValueError(f"{match[0]}: there is no {missing[0]}; there are {', '.join(sorted(values))}")
+                raise ValueError(f"{match[0]}: unknown name {missing[0]}; known: {', '.join(sorted(values))}")
             value = formula(values)
         try:
             return format(value, form.strip()) if form else repr(value) if isinstance(value, float) else str(value)

@@ -1,8 +1,7 @@
-"""Failure classes: the end of a solve is classified with its evidence.
+"""Failure classes: classifies the end of a solve, with evidence.
 
-Judged by return code, messages that begin a line, completion lines, the input deck and the numbers that came out.
-A bare word in a log proves nothing. Classes and patterns are data (`failures.yaml`); a file of the same shape adds to
-them.
+It uses the return code, messages at the start of a line, completion lines, the input deck and the results. A bare word
+in a log proves nothing. Classes and patterns are data (`failures.yaml`), which files of the same form can extend.
 """
 
 from __future__ import annotations
@@ -30,22 +29,22 @@ Severity = Literal["design", "machine", "study", "warning"]
 _DECK, _TABLES = ".inp", {".dat": read_dat, ".f06": read_f06, ".out": read_f06}
 _SILENT = {".bdf", ".frd", ".cvg", ".json", ".yaml", ".tsv", ".csv", ".op2", ".msh", ".png", ".12d"}
 _LINES, _CHARACTERS = 5, 700
-_LAST = 30  # lines of a failed run's end in which words count without a mark before them
-_FARTHEST, _FAR = 1000, 1e7  # a displacement beyond so many sizes of the model, or so long, is a body that went away
-_RESIDUAL = 1.0  # share of the external work of a linear solution; near 1 nothing is solved
+_LAST = 30  # last lines of a failed run, in which words count without a message mark
+_FARTHEST, _FAR = 1000, 1e7  # a displacement beyond so many model sizes, or this length, means a free body
+_RESIDUAL = 1.0  # residual as a share of the external work; near 1 the system is not solved
 _OPEN = {"convergence_failure", "no_result", "solver_error", "crash", "not_finite"}
-"""Classes that name what was seen; a free body, which the deck shows, is the reason behind them."""
+"""Classes of symptoms; a free body in the deck is the cause behind them."""
 
 
 class Message(Data):
-    """A line that begins a message of a solver."""
+    """The start of a solver's message line."""
 
     kind: Literal["error", "warning", "info"]
     starts: Pattern
 
 
 class Completion(Data):
-    """The last line of a tool that finished; `results`: tables that prove enough where that line is cut off."""
+    """The last line of a tool that finished; `results`: tables that are proof enough if the line is cut off."""
 
     tool: str
     of: Pattern
@@ -84,11 +83,11 @@ class Taxonomy(Data):
         return {name: re.compile(words, re.IGNORECASE) for name, words in every.items() if words}
 
     def class_of(self, text: str) -> str | None:
-        """The first class whose words a message holds."""
+        """Return the first class whose words occur in a message, or None."""
         return next((name for name, words in self.words.items() if words.search(text)), None)
 
     def merged(self, own: Taxonomy) -> Taxonomy:
-        """This one with a person's own before it."""
+        """Return this taxonomy, with another one taking precedence."""
         classes = dict(own.classes)
         for name, one in self.classes.items():
             mine = own.classes.get(name)
@@ -102,19 +101,19 @@ class Taxonomy(Data):
 
 
 def load_taxonomy(*own: Path) -> Taxonomy:
-    """The shipped taxonomy, and files of a person's own over it; InputError where one is wrong."""
+    """Load the shipped taxonomy and files that extend it; InputError if one is wrong."""
     taxonomy = Taxonomy()
     for path in (Path(__file__).with_name("failures.yaml"), *own):
         taxonomy = taxonomy.merged(validate_yaml(Taxonomy, load_yaml(path)))
         for name in (*taxonomy.return_codes.values(), *(one.otherwise for one in taxonomy.completion)):
             if name not in taxonomy.classes:
-                raise InputError(f"{name} is no class", where=str(path), hint="describe it under `classes`")
+                raise InputError(f"unknown class {name}", where=str(path), hint="describe it under `classes`")
     return taxonomy
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One thing that was seen: `kind` is message, completion, return code, input, result, limit."""
+    """One observation: `kind` is message, completion, return code, input, result or limit."""
 
     kind: str
     text: str
@@ -131,7 +130,7 @@ _Seen: TypeAlias = tuple[str, Evidence]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The end of a solve: its class of failure, None for one with results; the most telling evidence first."""
+    """The outcome of a solve: its class of failure, None for success; the strongest evidence first."""
 
     failure: str | None
     severity: Severity = "warning"
@@ -150,12 +149,12 @@ class JobOutput:
     """The output of a solve.
 
     Attributes:
-        texts: file name -> its text, for all files that may hold messages.
-        return_code: exit status, negative for a signal, None where nobody kept it.
-        stopped: the class of the limit that ended it, as `timeout`, and what was met.
-        deck: the input deck, where it is one that we can read.
+        texts: file name -> its text, for all files that may have messages.
+        return_code: exit status, negative for a signal, None if unknown.
+        stopped: the class of the limit that ended it, e.g. `timeout`, and the limit.
+        deck: the input deck, if its format is known.
         results: numbers of the result tables, by file.
-        values: what extractors read; missing: outputs that were expected and are not there.
+        values: extracted outputs; missing: expected outputs that were not found.
     """
 
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -171,7 +170,7 @@ class JobOutput:
         """Read a job's folder, or one output file, by beginning and end of each file.
 
         Args:
-            given: names of files that the solver was given; they hold none of its messages.
+            given: names of the solver's input files, which have no messages.
             known: other fields.
         """
         paths = [folder] if folder.is_file() else sorted(path for path in folder.iterdir() if path.is_file())
@@ -198,18 +197,18 @@ def classify(job: JobOutput, taxonomy: Taxonomy) -> Diagnosis:
 
 
 def diagnosis(name: str, taxonomy: Taxonomy, *evidence: Evidence) -> Diagnosis:
-    """A failure of a class, with its evidence."""
+    """Return a diagnosis of a class, with its evidence."""
     one = taxonomy.classes[name]
     return Diagnosis(name, one.severity, one.title, one.advice, evidence)
 
 
 def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: list[Evidence]) -> list[_Seen]:
-    """All evidence of failure, the strongest first."""
+    """Return all evidence of failure, the strongest first."""
     if job.stopped:
         return [(job.stopped[0], Evidence("limit", job.stopped[1]))]
     code = list(_by_code(job.return_code, taxonomy))
     messages = [(taxonomy.class_of(one.text) or "solver_error", one) for one in errors]
-    messages.sort(key=lambda one: one[0] == "solver_error")  # stable: the first that a class describes comes first
+    messages.sort(key=lambda one: one[0] == "solver_error")  # stable: messages with a class first
     if code and code[0][0] in ("timeout", "missing_solver", "killed"):
         limits = [one for one in messages if one[0] in ("timeout", "memory_error", "disk_full")]  # why it was killed
         return [*(limits if code[0][0] == "killed" else ()), *code, *messages]
@@ -219,7 +218,7 @@ def _seen(job: JobOutput, taxonomy: Taxonomy, errors: list[Evidence], warnings: 
         messages = [*(named or list(_last_words(job, taxonomy) if code else ()))[:1], *messages]
     rest = [*_insane(job), *unfinished]
     missing = [("no_result", Evidence("result", f"{name} was not written")) for name in job.missing]
-    # A return code that only says "not 0" tells less than numbers and missing lines do.
+    # An unspecific return code is weaker evidence than numbers and missing lines.
     rest = [*rest, *code] if code and code[0][0] == "solver_error" else [*code, *rest]
     return [*messages, *rest, *missing]
 
@@ -233,7 +232,7 @@ def _by_code(code: int | None, taxonomy: Taxonomy) -> Iterator[_Seen]:
 
 
 def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[Evidence]]:
-    """Errors and warnings of all files; equal texts once."""
+    """Return errors and warnings of all files; equal texts once."""
     found: dict[str, dict[str, Evidence]] = {"error": {}, "warning": {}, "info": {}}
     for name, text in job.texts.items():
         starts = list(taxonomy.starts.finditer(text))
@@ -248,7 +247,7 @@ def _messages(job: JobOutput, taxonomy: Taxonomy) -> tuple[list[Evidence], list[
 
 
 def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
-    """What the last lines of a failed run say, from the end of each file on."""
+    """Yield the classes in the last lines of a failed run, from the end of each file upwards."""
     for file, text in job.texts.items():
         lines = text.splitlines()
         for number in range(len(lines), max(0, len(lines) - _LAST), -1):
@@ -257,7 +256,7 @@ def _last_words(job: JobOutput, taxonomy: Taxonomy) -> Iterator[_Seen]:
 
 
 def _block(text: str) -> str:
-    """A message's first lines up to an empty one, with white space collapsed."""
+    """Return a message's first lines up to an empty one, with white space collapsed."""
     lines: list[str] = []
     for line in text.split("\n"):
         if lines and (not line.strip() or len(lines) == _LINES or line.startswith("1   ")):  # a new page in Nastran
@@ -288,7 +287,7 @@ def _input_faults(deck: Deck | None) -> Iterator[_Seen]:
 
 
 def _insane(job: JobOutput) -> Iterator[_Seen]:
-    """Numbers that are no results: not finite, or a body that went away."""
+    """Yield impossible results: not finite, or displacements of a free body."""
     for key, value in job.values.items():
         if not math.isfinite(value):
             yield "not_finite", Evidence("result", f"{key} is {value}")

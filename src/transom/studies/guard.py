@@ -1,7 +1,7 @@
-"""Ending the processes of jobs: they carry a mark, whoever their parent is now.
+"""Kills the processes of jobs, found by a mark in their environment, whoever their parent is.
 
-Run as a program, `guard.py WORKER:` waits until its standard input ends, which happens when the worker that holds the
-other end is gone, and ends that worker's jobs. It imports nothing of Transom, so that it starts and ends at once.
+Run as a program, `guard.py WORKER:` waits until its standard input ends, which happens when the worker exits, and kills
+that worker's jobs. It imports nothing of Transom, so that it starts fast.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The guide of a study: it applies the insights of earlier studies and leaves new ones.
 
-Before a solve requirements and rules reject designs. At the beginning stand good designs of related studies, carried
-over by their dimensionless features. At the end new rules, designs and numerical margins go to the advice.
+Before each solve, requirements and rules reject designs. The first designs are good ones of related studies,
+transferred by their dimensionless features. At the end new rules, designs and numerical margins go to the advice.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from transom.studies.trials import Trial, ranked
 from transom.studies.verify import Verification
 
 _HANDED_ON = 2
-_SAME = 1.005  # a finer mesh that changes an output less changes nothing
-_SEARCHED, _REFINED = 300, 200  # designs that a carried-over one is chosen from
+_SAME = 1.005  # smaller changes by a finer mesh are ignored
+_SEARCHED, _REFINED = 300, 200  # candidates for a transferred design
 
 
 @dataclass(frozen=True)
 class Rejection:
-    """A design that is not worth a solve: the reason, and the ids of the rules; none for a requirement."""
+    """A rejected design: the reason, and the ids of the rules; none for a requirement."""
 
     reason: str
     rules: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Rejection:
 
 @dataclass
 class Guide:
-    """The knowledge of a scope as it was when the study began."""
+    """The knowledge of a scope at the start of the study."""
 
     study: Study
     advice: Advice
@@ -57,7 +57,7 @@ class Guide:
 
     @property
     def margin(self) -> dict[str, float]:
-        """Output -> factor by which finer settings were seen to differ, where that makes designs worse."""
+        """Output -> factor between finer and coarse settings, if that makes designs worse."""
         return next((dict(one.data["factors"]) for one in self._acting(NUMERICS)), {})
 
     def judge(self, values: Mapping[str, Number]) -> Rejection | None:
@@ -69,13 +69,13 @@ class Guide:
         return Rejection(hit[0].content, tuple(one.id for one in hit), hit[0].rule.failure) if hit else None
 
     def in_words(self, sentence: str) -> str:
-        """A rule's sentence with the titles of variables and constants."""
+        """Return a rule's sentence with the titles of variables and constants."""
         named = {**self.study.variables, **self.study.constants}
         titles = {name: title for name, one in named.items() if (title := getattr(one, "title", ""))}
         return re.sub(r"\b\w+\b", lambda match: titles.get(match[0], match[0]), sentence)
 
     def score(self, trial: Trial) -> None:
-        """Count how a design ended that rules had rejected, or that came from another study."""
+        """Count the outcome of a design that rules had rejected, or that came from another study."""
         where: dict[str, Any] = {"study": self.study.study, "trial": trial.number}
         for rule in trial.audit:
             self.advice.outcome(rule, helpful=trial.kind == "failed", **where)
@@ -83,7 +83,7 @@ class Guide:
             self.advice.outcome(trial.source, helpful=trial.feasible, **where)
 
     def designs(self) -> list[tuple[str, dict[str, Number]]]:
-        """Designs to begin with, and the insights that they come from."""
+        """Return the first designs, and the insights that they come from."""
         known = sorted(self._acting(DESIGN), key=lambda one: (one.harmful - one.helpful, one.id))
         pick = random.Random(len(known))
         found: list[tuple[str, dict[str, Number]]] = []
@@ -98,14 +98,14 @@ class Guide:
     def _carried_over(
         self, wanted: Mapping[str, float], params: Mapping[str, Number], pick: random.Random
     ) -> dict[str, Number] | None:
-        """The design of this study whose features are nearest to those of another study's design."""
+        """Return the design whose features are nearest to those of another study's design."""
         chosen = {name: params[name] for name, one in self.study.variables.items() if params.get(name) in one.choices}
 
         def distance(design: Mapping[str, Number]) -> float:
             values = self.study.values(design)
             if self.study.unmet(values):
                 return math.inf
-            # Of designs with equal features, those of another size, the one that differs least.
+            # Among designs with equal features, prefer the one nearest in size.
             size = sum(_apart(values[name], params[name]) for name in design.keys() & params.keys())
             mine = self.features(values)
             shared = mine.keys() & wanted.keys()
@@ -118,9 +118,9 @@ class Guide:
         return best if math.isfinite(distance(best)) else None
 
     def learn(self, trials: Sequence[Trial], verification: Verification) -> list[str]:
-        """Leave what this study found for the next: ids of the insights that are new."""
+        """Store this study's findings for the next; returns the ids of new insights."""
         mine = [Row(self.features(self.study.values(one.params)), one.failure) for one in trials if _counts(one)]
-        if any(row.failure is None for row in mine):  # else it is the set-up that fails, and no design
+        if any(row.failure is None for row in mine):  # else the set-up fails, not the designs
             self.advice.keep(self.study.scope, self.study.study, mine)
         found = self.advice.learn(self.study.scope, self.study.study, self.in_words)
         good = ranked(self.study, trials)
@@ -143,7 +143,7 @@ class Guide:
         return DESIGN, f"{self.study.study}: {names} is feasible with {reached}", data
 
     def _learn_margin(self, seen: Mapping[str, Sequence[float]]) -> None:
-        """Leave how much finer settings changed outputs: the upper end of what was seen in this study."""
+        """Store the effect of finer settings on outputs: the upper end of the observed factors."""
         factors: dict[str, float] = {}
         for name, values in seen.items():
             if max(values) > _SAME:
@@ -156,13 +156,13 @@ class Guide:
 
 
 def _counts(trial: Trial) -> bool:
-    """True for solves whose outcome depends on the design."""
+    """Whether the outcome of a solve depends on the design."""
     told = trial.kind == "solved" or (trial.kind == "failed" and trial.failure not in ("timeout", "output_flood"))
     return told and trial.same_as is None
 
 
 def _apart(one: Number, other: Number) -> float:
-    """Square of the logarithm of a ratio; 0 where there is none."""
+    """Square of the logarithm of a ratio; 0 if there is no ratio."""
     numbers = isinstance(one, int | float) and isinstance(other, int | float) and one > 0 < other
     return math.log(float(one) / float(other)) ** 2 if numbers else 0.0
 

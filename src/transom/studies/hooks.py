@@ -1,6 +1,6 @@
-"""Hooks around a solve; a hook that fails costs a warning, never a trial.
+"""Hooks around a solve; a failing hook causes a warning and never fails a trial.
 
-`error_tracker` is one that keeps every failure of a study in `error_history.jsonl`.
+The hook `error_tracker` stores every failure of a study in `error_history.jsonl`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Hook: TypeAlias = Callable[[Occasion], object]
 
 
 def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
-    """The hooks that a study names; InputError where one cannot be imported or called."""
+    """Load the hooks of a study; InputError if one cannot be imported or called."""
     return {
         moment: {name: load_callable(BUILT_IN.get(name, name), f"hooks.{moment}") for name in names}
         for moment, names in study.hooks.items()
@@ -50,12 +50,12 @@ def load_hooks(study: Study) -> dict[Moment, dict[str, Hook]]:
 
 
 def call_hooks(hooks: Mapping[Moment, Mapping[str, Hook]], occasion: Occasion) -> list[str]:
-    """Call the hooks of a moment in order; gives one line for each that failed."""
+    """Call the hooks of a moment in order; returns one line for each that failed."""
     failed = []
     for name, hook in hooks.get(occasion.moment, {}).items():
         try:
             hook(occasion)
-        except Exception as error:  # noqa: BLE001  whatever a hook does, the trial counts
+        except Exception as error:  # noqa: BLE001  a hook's failure must not affect the trial
             failed.append(f"hook {name} failed at {occasion.moment}: {type(error).__name__}: {error}")
     return failed
 

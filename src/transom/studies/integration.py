@@ -1,4 +1,4 @@
-"""Learning for people who have a runner of their own: a mixin for new code, a wrapper for existing code.
+"""Learning for your own runner: a mixin for new code, a wrapper for existing code.
 
 Both watch one method of the runner, which takes an Optuna trial (or a mapping of parameters) and returns the objective
 or raises. Every outcome is classified, and at the end of `run` rules are learned for the next study of the scope.
@@ -20,16 +20,16 @@ from transom.studies.failures import JobOutput, classify, load_taxonomy
 from transom.studies.rules import Features, Row
 
 OBJECTIVE = ("objective", "_objective", "_objective_function", "evaluate")
-"""Names under which a runner's objective is looked for."""
+"""Names of methods that are tried as the runner's objective."""
 
 
 class Learning:
     """Insights from the trials of a runner.
 
     Args:
-        study: its name; its rows take the place of those that it left before.
-        scope: the family of studies that share insights; the study alone where None.
-        features: name -> formula of parameters, such as `hole / width`; the parameters themselves where empty.
+        study: the study's name; its rows replace its earlier ones.
+        scope: the family of studies that share insights; None: only this study.
+        features: name -> formula of parameters, such as `hole / width`; default: the parameters themselves.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Learning:
         return self._features(numbers) if self._features.formulas else numbers
 
     def warnings(self, params: Mapping[str, Any]) -> list[Insight]:
-        """The rules of earlier studies that expect this design to fail; ask before a solve that costs much."""
+        """Return the rules of earlier studies that predict a failure of this design; check before expensive solves."""
         features = self._measure(params)
         return [one for one in self.rules if one.rule.matches(features)]
 
     def record(self, trial: Any, error: str | None = None) -> str | None:
-        """Take in how a trial, or mapping, ended; `error` is the exception's text. Returns the class of failure."""
+        """Record the outcome of a trial or mapping; `error` is the exception's text. Returns the class of failure."""
         params, failure = trial if isinstance(trial, Mapping) else trial.params, None
         number = getattr(trial, "number", len(self.seen))
         if error is not None:
@@ -73,7 +73,7 @@ class Learning:
         return failure
 
     def report(self) -> dict[str, Any]:
-        """Trials, failures by class, insights that were added and those that acted, with their standing."""
+        """Return trials, failures by class, insights that were added and used, with their standing."""
         failures, total = Counter(row.failure for row in self.seen if row.failure), len(self.seen)
         known = self.advice.insights(self.scope)
         return {
@@ -92,7 +92,7 @@ class Learning:
         }
 
     def watch(self, runner: object, name: str | None = None) -> None:
-        """Take in the outcomes of the method `name`, or of the first of `OBJECTIVE`; InputError where there is none."""
+        """Record the outcomes of the method `name`, or of the first in `OBJECTIVE`; InputError if there is none."""
         names = (name,) if name else OBJECTIVE
         found = next((one for one in names if callable(getattr(runner, one, None))), None)
         if found is None:
@@ -115,7 +115,7 @@ class Learning:
         setattr(runner, found, watched)
 
     def around(self, run: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the runner's own `run`; what it learned is kept, also where it was interrupted."""
+        """Call the runner's own `run`; learned rules are stored also after an interruption."""
         try:
             return run(*args, **kwargs)
         finally:
@@ -129,21 +129,21 @@ class ContextEngineeringMixin:
     _learning: Learning
 
     def init_context_engineering(self, *given: Any, objective: str | None = None, **more: Any) -> None:
-        """Begin to watch the method `objective`; call it at the end of `__init__`, with the arguments of `Learning`."""
+        """Watch the method `objective`; call this at the end of `__init__`, with the arguments of `Learning`."""
         self._learning = Learning(*given, **more)
         self._learning.watch(self, objective)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Run the runner, and learn."""
-        return self._learning.around(super().run, *args, **kwargs)  # type: ignore[misc]  # what this is mixed into has it
+        return self._learning.around(super().run, *args, **kwargs)  # type: ignore[misc]  # the other base class has it
 
     def get_learning_report(self) -> dict[str, Any]:
-        """The learning report; see `Learning.report`."""
+        """Return the learning report; see `Learning.report`."""
         return self._learning.report()
 
 
 class ContextAwareRunner(ContextEngineeringMixin):
-    """Adds learning to a runner that is there: `ContextAwareRunner(runner).run(n_trials=100)`.
+    """Adds learning to an existing runner: `ContextAwareRunner(runner).run(n_trials=100)`.
 
     Arguments are those of `Learning`, and `objective`. Everything else is the runner's own.
     """

@@ -1,4 +1,4 @@
-"""Files of a solve: decks of Abaqus and CalculiX, tables of CalculiX (`.dat`) and Nastran (F06), outputs."""
+"""Readers of a solve's files: decks of Abaqus and CalculiX, tables of CalculiX (`.dat`) and Nastran (F06), outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STRESSES = 6
 _SPACED = re.compile(r"E I G E N V A L U E|B U C K L I N G")  # tables of CalculiX that name no set
 _TITLE = re.compile(r"(?:[A-Z] ){5}")
 
-# With one of these cards, nodes stand elsewhere, or more holds the model than *BOUNDARY says, or it may move freely.
+# With one of these cards, nodes are elsewhere, or there are more supports than *BOUNDARY, or free motion is allowed.
 _ELSEWHERE = {"INCLUDE", "PART", "INSTANCE", "NGEN", "NFILL", "NCOPY", "ELGEN", "ELCOPY", "NMAP"}
 _TIED = {"EQUATION", "MPC", "TIE", "RIGID BODY", "COUPLING", "CONTACT PAIR", "CONTACT", "SPRING", "TRANSFORM"}
 _FREE = {"FREQUENCY", "DYNAMIC", "BUCKLE", "HEAT TRANSFER", "COMPLEX FREQUENCY", "MODAL DYNAMIC"}
@@ -33,9 +33,9 @@ class Deck:
 
     Attributes:
         nodes: number -> coordinates; elements: number -> nodes.
-        supports: (node, direction) pairs that are held; directions 1 to 6.
-        zero_thickness: a section of a plane element has thickness 0.
-        cards: names of all keyword cards; types: of elements.
+        supports: held (node, direction) pairs; directions 1 to 6.
+        zero_thickness: whether a section of a plane element has thickness 0.
+        cards: names of all keyword cards; types: types of elements.
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Deck:
 
     @property
     def undefined(self) -> list[int]:
-        """Nodes that an element names and that are not there, where all nodes stand in the deck itself."""
+        """Nodes that elements use and the deck does not define; [] if nodes may be defined elsewhere."""
         if not self.nodes or self.cards & _ELSEWHERE:
             return []
         return sorted({node for nodes in self.elements.values() for node in nodes} - self.nodes.keys())
@@ -59,7 +59,7 @@ class Deck:
         return math.dist([min(axis) for axis in axes], [max(axis) for axis in axes])
 
     def free_motion(self) -> str | None:
-        """The reason why the whole model can move, where that is certain: too few supports, or none along an axis."""
+        """Return why the whole model can certainly move: too few supports, or none along an axis; else None."""
         if not self.elements or self.cards & (_TIED | _FREE | _ELSEWHERE):
             return None
         if not self.supports:
@@ -75,7 +75,7 @@ class Deck:
 
 
 def read_deck(text: str) -> Deck:
-    """Read an Abaqus or CalculiX input deck as far as `Deck` goes; what it does not know is passed over."""
+    """Read the parts of an Abaqus or CalculiX input deck that `Deck` has; the rest is ignored."""
     deck = Deck()
     sets: dict[str, list[int]] = {}
     for name, options, rows in _cards(text):
@@ -102,7 +102,7 @@ def read_deck(text: str) -> Deck:
 
 
 def _cards(text: str) -> list[tuple[str, dict[str, str], list[str]]]:
-    """Each card's name, options and data lines."""
+    """Return each card's name, options and data lines."""
     found: list[tuple[str, dict[str, str], list[str]]] = []
     for line in text.splitlines():
         if card := _CARD.match(line):
@@ -140,12 +140,12 @@ def _held(rows: list[str], sets: dict[str, list[int]]) -> Iterator[tuple[int, in
 
 @dataclass(frozen=True)
 class Results:
-    """Numbers that came out of a solve.
+    """Numbers from the result files of a solve.
 
     Attributes:
-        displacement: the largest length of a displacement vector, in the model's unit; None where none is listed.
-        stress: the largest von Mises stress of the integration points that are listed last; None where none is.
-        epsilon: largest relative residual of a linear solution, None where none is printed.
+        displacement: the largest length of a displacement vector, in the model's unit; None if none is listed.
+        stress: the largest von Mises stress in the last listed table; None if none is listed.
+        epsilon: largest relative residual of a linear solution, None if none is printed.
         bad: the first line with a value that is not a number.
     """
 
@@ -156,7 +156,7 @@ class Results:
 
 
 def read_dat(lines: Iterable[str]) -> Results:
-    """Read the tables of a CalculiX `.dat` file; what stands before the first one is another program's."""
+    """Read the tables of a CalculiX `.dat` file; lines before the first table are ignored."""
     moved: list[float] = []
     stressed: list[float] = []
     bad, table = None, ""
@@ -174,7 +174,7 @@ def read_dat(lines: Iterable[str]) -> Results:
 
 
 def mises(sxx: float, syy: float, szz: float, sxy: float, sxz: float, syz: float) -> float:
-    """Von Mises stress of a stress tensor, in its unit."""
+    """Return the von Mises stress of a stress tensor, in its unit."""
     shear = sxy**2 + sxz**2 + syz**2
     return math.sqrt(max(0.0, ((sxx - syy) ** 2 + (syy - szz) ** 2 + (szz - sxx) ** 2) / 2 + 3 * shear))
 
@@ -208,7 +208,7 @@ def _floats(parts: Iterable[str]) -> list[float]:
 
 
 def read_text(path: Path, limit: int = 8_000_000) -> str:
-    """Text of an output file of any size: at most `limit` bytes, half from its beginning and half from its end."""
+    """Return the text of an output file: at most `limit` bytes, half from its beginning and half from its end."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
@@ -220,7 +220,7 @@ def read_text(path: Path, limit: int = 8_000_000) -> str:
 
 
 def extract(extractor: Extractor, folder: Path) -> float | None:
-    """The number that an extractor names, None where its file or the number is not there."""
+    """Return the number of an extractor, None if its file or the number is missing."""
     path = folder / extractor.file
     if not path.is_file():
         return None
@@ -246,7 +246,7 @@ def _pointed(path: Path, pointer: str) -> float | None:
 
 
 def _matched(text: str, pattern: str) -> float | None:
-    """The first group of the last match, else the whole match."""
+    """Return the number in the first group of the last match, else in the whole match; nan if it is not one."""
     found = list(re.finditer(pattern, text, re.MULTILINE))
     if not found:
         return None
@@ -269,7 +269,7 @@ def _nastran(path: Path, what: str) -> float | None:
         del error
         return None
     if what == "frequency":
-        # Not from the cycles that the file has: MYSTRAN writes radians there.
+        # Computed from eigenvalues, since MYSTRAN writes radians into the cycles.
         lowest = min((float(min(one.eigns)) for one in model.eigenvectors.values()), default=None)
         return None if lowest is None else math.sqrt(max(0.0, lowest)) / math.tau
     if what == "displacement":

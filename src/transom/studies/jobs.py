@@ -1,7 +1,7 @@
-"""Running a solver's command: one folder, one thread, limits on time, memory and disk, and no process left behind.
+"""Runs a solver's command: one folder, one thread, limits on time, memory and disk, no process left behind.
 
-Every process of a job carries a mark in its environment, so that those that left the tree are found too. A
-guard process (`guard.py`) ends the jobs of a worker that was killed.
+Every process of a job has a mark in its environment, so that processes outside the tree are found too. A guard process
+(`guard.py`) kills the jobs of a worker that was killed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _POLL, _WATCH = 0.02, 0.25
 _GRACE = 2.0
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_STIFFNESS", "NUMBER_OF_CPUS")
 _KEPT = 1_000_000
-_ROOM = 500_000  # bytes; with less, what a solver says of a full disk may not have found room itself
+_ROOM = 500_000  # bytes; with less, a solver may not even be able to write its error of a full disk
 
 _WORKER = secrets.token_hex(8)
 _guard: subprocess.Popen[bytes] | None = None
@@ -42,7 +42,7 @@ _guard_lock = threading.Lock()
 class Ended:
     """The end of a command: exit status (negative for a signal), the class of the limit that ended it, wall time.
 
-    `stopped` has beside the class what was met.
+    `stopped` is the class and the limit.
     """
 
     return_code: int
@@ -51,10 +51,10 @@ class Ended:
 
 
 def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
-    """Run a command in its folder; what it prints goes to `stdout.txt` and `stderr.txt` there.
+    """Run a command in its folder; its output goes to `stdout.txt` and `stderr.txt` there.
 
     Raises:
-        InputError: the command is not there.
+        InputError: the command cannot be started.
         OSError: the folder cannot be written.
     """
     _ensure_guard()
@@ -73,7 +73,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
             stopped = _watch(process, folder, limits, began)
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # also those that cleared their environment
+                os.killpg(process.pid, signal.SIGKILL)  # also processes that cleared their environment
             end_marked(worker=f"{_WORKER}:", folder=str(folder))
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_GRACE)
@@ -85,7 +85,7 @@ def run_job(command: Sequence[str], folder: Path, limits: JobLimits) -> Ended:
 
 
 def _watch(process: subprocess.Popen[bytes], folder: Path, limits: JobLimits, began: float) -> tuple[str, str] | None:
-    """Wait for the end, or for a limit, which is given."""
+    """Wait for the end, or for a limit, which is returned."""
     looked = began
     while True:
         with suppress(subprocess.TimeoutExpired):
@@ -121,18 +121,18 @@ def _size(folder: Path) -> int:
 
 
 def _ensure_guard() -> None:
-    """Start the guard where none runs; its standard input ends when this worker does."""
+    """Start the guard if it is not running; its standard input ends when this worker exits."""
     global _guard
     with _guard_lock:
         if _guard is None or _guard.poll() is not None:
             command = [sys.executable, "-I", guard.__file__, f"{_WORKER}:"]
             null = subprocess.DEVNULL
             _guard = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
-            atexit.register(_guard.communicate)  # it ends before this process does, where that is not killed
+            atexit.register(_guard.communicate)  # ends the guard at a normal exit
 
 
 def _shorten(path: Path) -> None:
-    """Keep the beginning and the end of what a solver printed without end."""
+    """Keep the beginning and the end of very long output."""
     size = path.stat().st_size
     if size > 4 * _KEPT:
         with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""A study from its file to its report, as the stages of a run: set-up, verification, report. Trials are Optuna's."""
+"""The pipeline of a study as stages of a run: set-up, verification, report. Optuna stores the trials."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _DAY = 86400.0
 
 
 def find_study(name: str, root: Path) -> Study:
-    """A study by its file, or by its name in the workspace's folder for studies; InputError where neither is there."""
+    """Find a study by its file, or by its name in the workspace's folder for studies; InputError if unknown."""
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         return load_study(path)
     kept = root / name / STUDY
     if not kept.is_file():
         there = ", ".join(sorted(one.parent.name for one in root.glob(f"*/{STUDY}"))) or "none"
-        raise InputError(f"there is no study {name!r}", where=str(root), hint=f"name its file, or one of: {there}")
+        raise InputError(f"unknown study {name!r}", where=str(root), hint=f"name its file, or one of: {there}")
     data = json.loads(kept.read_text("utf-8"))
     return Study.model_validate_json(data["study"]).model_copy(update={"folder": Path(data["folder"])})
 
 
 def kept_study(study: Study, root: Path, playbook: Playbook | None = None) -> StudyRunner:
-    """A study that was run in this workspace; InputError where it was not."""
+    """Return the runner of a study that ran in this workspace; InputError if it did not."""
     if not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(f"the study {study.study} was not run in this workspace", where=str(root), hint=hint)
@@ -49,7 +49,7 @@ def kept_study(study: Study, root: Path, playbook: Playbook | None = None) -> St
 
 
 def standing(runner: StudyRunner) -> StudyResult:
-    """The result of a study as it stands; what was verified and advised when it last ended is taken from its folder."""
+    """Return the current result of a study; verification and advice come from its last end."""
     kept = runner.folder / RESULT
     last = End(verification=Verification(asked=runner.study.verify is not None))
     if kept.is_file():
@@ -58,7 +58,7 @@ def standing(runner: StudyRunner) -> StudyResult:
 
 
 def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verification) -> End:
-    """Leave for the next study what this one found, and call the hooks of its end."""
+    """Store the study's findings for the next one, and call the hooks of its end."""
     guide = runner.guide
     added = len(guide.learn(trials, verification))
     acting = {one.id for one in guide.advice.insights(runner.study.scope) if one.acts}
@@ -69,19 +69,19 @@ def conclude(runner: StudyRunner, trials: Sequence[Trial], verification: Verific
 
 
 async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *, advise: bool = False) -> StudyResult:
-    """Run a study inside a run; killed at any moment, the same call goes on.
+    """Run a study inside a run; after a kill the same call resumes it.
 
     Args:
-        trials: solves in all, in the place of the study's budget.
+        trials: total number of solves; overrides the study's budget.
         advise: whether the run's model explains the failures and proposes rules at the end.
 
     Raises:
-        StudyStopped: it cannot go on as things are.
+        StudyStopped: the study cannot go on before a person acts.
     """
     from transom.studies.report import report_html, write_pictures  # noqa: PLC0415  slow: matplotlib
 
     study = runner.study
-    run.stage_seconds = max(run.stage_seconds, _DAY)  # how long solves may take is the study's to say
+    run.stage_seconds = max(run.stage_seconds, _DAY)  # the study has its own limits for solves
 
     async def set_up(_: object, text: str) -> str:
         return text
@@ -101,14 +101,14 @@ async def run_study(run: Run, runner: StudyRunner, trials: int | None = None, *,
     end = conclude(runner, done, (await run.stage("verification", verified, records, out=out)).value)
     if advise and failures(done) and (advice := await _advised(run, runner, done)):
         end = end.model_copy(update={"advice": advice, "added": end.added + len(advice.added)})
-    result = result_of(study, done, end, runner.solver.by)  # without the run's id, which the report does not rest on
+    result = result_of(study, done, end, runner.solver.by)  # without the run's id, which must not change the report
     write_json(runner.folder / RESULT, end.model_copy(update={"session_id": run.id}).model_dump(mode="json"))
     await run.stage("report", report, result, records, out=text_file("report.html"))
     return result.model_copy(update={"session_id": run.id})
 
 
 async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advised | None:
-    """What a model has to say; a study has its report also where nobody can advise."""
+    """Ask a model for advice; without an answer the study still gets its report."""
     try:
         return await Advisor(runner.folder, trials, runner.guide).advise(run)
     except Paused:
@@ -119,7 +119,7 @@ async def _advised(run: Run, runner: StudyRunner, trials: list[Trial]) -> Advise
 
 
 async def _solve(runner: StudyRunner, trials: int | None) -> list[Trial]:
-    """Solve beside the event loop; when that is cancelled, the running solves are ended."""
+    """Run the solves in a thread; a cancellation ends the running solves."""
     work = asyncio.ensure_future(asyncio.to_thread(runner.run, trials))
     try:
         return await asyncio.shield(work)

@@ -23,7 +23,7 @@ _MOST_SHOWN = 8  # insights in the text
 
 
 def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
-    """Share of each variable in what sets good designs apart (PED-ANOVA), most important first; empty for few."""
+    """Return each variable's share in what makes designs good (PED-ANOVA), largest first; {} for few designs."""
     feasible = [trial for trial in trials if trial.feasible]
     if len(feasible) < _FEWEST or len(study.variables) < 2:
         return {}
@@ -44,7 +44,7 @@ def importances(study: Study, trials: Iterable[Trial]) -> dict[str, float]:
 def write_pictures(
     runner: StudyRunner, trials: Sequence[Trial], folder: Path, best: Best | None = None
 ) -> dict[str, Path]:
-    """Write the study's pictures as PNG; a solver that has a method `draw(axes, values)` draws the best design."""
+    """Write the study's pictures as PNG; a solver's method `draw(axes, values)` draws the best design."""
     from matplotlib.figure import Figure  # noqa: PLC0415  slow
 
     study, drawn = runner.study, dict[str, Any]()
@@ -113,7 +113,7 @@ def report_html(
     insights: Sequence[Insight],
     pictures: Mapping[str, Path],
 ) -> str:
-    """The report as one HTML file that needs no other."""
+    """Return the report as one self-contained HTML file."""
     import jinja2  # noqa: PLC0415  slow
 
     loader = jinja2.FileSystemLoader(_TEMPLATES)
@@ -124,7 +124,7 @@ def report_html(
 
 
 def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """The insights of the study's scope: what each did here, and how its predictions came out in all studies."""
+    """Return the scope's insights: effects in this study, and outcomes of predictions in all studies."""
     spent = [trial.seconds for trial in trials if trial.kind == "failed"]
     cost = sum(spent) / len(spent) if spent else 0.0
     rows = []
@@ -143,7 +143,7 @@ def insight_rows(result: StudyResult, insights: Iterable[Insight], trials: Seque
 
 
 def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], trials: Sequence[Trial]) -> str:
-    """The report for a terminal."""
+    """Return the report for a terminal."""
     made = result.trials
     lines = [f"{study.study}: {made.complete} solved, {made.failed} failed, {made.pruned} rejected, by {result.solver}"]
     by = f" by {study.objectives[0].name}" if len(study.objectives) > 1 else ""
@@ -173,7 +173,7 @@ def report_text(study: Study, result: StudyResult, insights: Sequence[Insight], 
 
 
 def best_line(study: Study, best: Best) -> str:
-    """The best design in one line."""
+    """Return the best design in one line."""
     values = ", ".join(f"{one.name} {value:.5g}" for one, value in zip(study.objectives, best.values, strict=True))
     parts = ((name, best.params[name]) for name in study.variables)
     design = ", ".join(f"{name} {one:.4g}" if isinstance(one, float) else f"{name} {one}" for name, one in parts)
@@ -182,19 +182,19 @@ def best_line(study: Study, best: Best) -> str:
 
 
 def rows_of(study: Study, trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """Trials as rows with their provenance: the study, the digest of its problem, who solved, what rejected."""
+    """Return trials as rows with their provenance: study, digest of the problem, solver, rejecting rules."""
     origin, names = {"study": study.study, "scope": study.scope, "problem": study.problem}, study.objectives
     found = [(one, {of.name: value for of, value in zip(names, one.values, strict=False)}) for one in trials]
     return [origin | one.model_dump(exclude={"values"}) | {"objectives": values} for one, values in found]
 
 
 def as_jsonl(study: Study, trials: Iterable[Trial]) -> str:
-    """Trials as JSON lines."""
+    """Return trials as JSON lines."""
     return "".join(json.dumps(row, sort_keys=True) + "\n" for row in rows_of(study, trials))
 
 
 def as_csv(study: Study, trials: Iterable[Trial]) -> str:
-    """Trials as a table: a column for each variable, output, objective and constraint."""
+    """Return trials as a table: a column for each variable, output, objective and constraint."""
     flat = [_flat(row) for row in rows_of(study, trials)]
     columns = list(dict.fromkeys(name for row in flat for name in row))
     out = io.StringIO()

@@ -14,10 +14,10 @@ from transom.studies.verify import Verification, Verified
 
 
 class End(Data):
-    """What a study leaves when it ends, beside its trials.
+    """The data of a study's end, beside its trials.
 
     Attributes:
-        added, pruned: how many insights it added, and how many lost their standing by it.
+        added, pruned: number of added insights, and of insights that lost their standing.
         session_id: the run that ended it.
     """
 
@@ -29,7 +29,7 @@ class End(Data):
 
 
 class Best(Data):
-    """The best design that finer settings did not refute; `verified` is None where the study asks for none."""
+    """The best design that finer settings did not refute; `verified` is None without verification."""
 
     number: int
     values: tuple[float, ...]
@@ -38,7 +38,7 @@ class Best(Data):
 
 
 class InsightCounts(Data):
-    """Insights that acted, how many were added, how many lost their standing."""
+    """Used insights, and the numbers of added ones and of those that lost their standing."""
 
     used: tuple[str, ...] = ()
     added: int = 0
@@ -50,7 +50,7 @@ class StudyResult(Data):
 
     Attributes:
         feasible: designs that meet the constraints and that finer settings did not refute.
-        exploited: those that they refuted; `drifting`: those that hold, with an output beyond the tolerance.
+        exploited: refuted designs; `drifting`: designs that hold, with an output beyond the tolerance.
     """
 
     model_config = ConfigDict(populate_by_name=True)
@@ -71,7 +71,7 @@ class StudyResult(Data):
 
 
 def result_of(study: Study, trials: Sequence[Trial], end: End, solver: str) -> StudyResult:
-    """Put a study's outcome together."""
+    """Assemble a study's outcome."""
     verification = end.verification
     refuted = {one.number for one in verification.exploited}
     kept = [one for one in trials if one.number not in refuted]

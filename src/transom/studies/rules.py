@@ -1,8 +1,8 @@
-"""Rules learned from the solves of related studies: which designs fail, in words and as a test.
+"""Rules on failing designs, learned from the solves of related studies, as sentences and as tests.
 
-A rule holds for ratios and for dimensionless features that a study declares, so that it carries over to parts of
-another size. Rules are found by sequential covering: the next rule is the one that explains most failures that no rule
-explains yet, among those whose precision is certain enough (Wilson's lower bound on rows that are not yet covered).
+A rule is on ratios and on dimensionless features of a study, so that it also holds for parts of another size. Rules are
+found by sequential covering: the next rule is the one that explains most unexplained failures, among those with a
+sufficient precision (Wilson's lower bound on rows that are not yet covered).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from transom.studies.expression import Formula
 from transom.studies.study import Constant, Number, Study
 
 CERTAIN = 0.75
-"""A rule's precision is at least this with a confidence of 90 %."""
+"""Least precision of a rule, with a confidence of 90 %."""
 _Z = 1.2816
-_COST = 4.0  # failures that a rule must explain for each success that it would reject
-_FEWEST = 6  # failures that a rule explains
-_SEEDS = 12  # conditions to which a second one is added
+_COST = 4.0  # failures that a rule must explain for each success that it rejects
+_FEWEST = 6  # failures that a rule explains, at least
+_SEEDS = 12  # first conditions that are tried with a second one
 
 
 def wilson(hits: Any, total: Any) -> Any:
-    """Lower bound of a share of which `hits` of `total` (above 0) were seen; numbers or arrays of them."""
+    """Return the lower bound of a share of which `hits` of `total` (above 0) were seen; numbers or arrays."""
     share, square = hits / total, _Z * _Z
     spread = _Z * (share * (1 - share) / total + square / (4 * total * total)) ** 0.5
     return (share + square / (2 * total) - spread) / (1 + square / total)
@@ -50,7 +50,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Rule:
-    """A design that meets all conditions fails so, on `hits` of `total` rows."""
+    """A rule: a design that meets all conditions fails so, on `hits` of `total` rows."""
 
     conditions: tuple[Condition, ...]
     failure: str
@@ -62,11 +62,11 @@ class Rule:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The identity of a rule; thresholds and counts are not part of it."""
+        """Identity of a rule, without thresholds and counts."""
         return self.failure, tuple(sorted((one.feature, one.above) for one in self.conditions))
 
     def stands(self, rows: Sequence[Row]) -> bool:
-        """Check the rule against all known rows; it was learned from the rows of its time."""
+        """Whether all rows known today still confirm the rule."""
         covered = [row.failure is not None for row in rows if self.matches(row.features)]
         return not covered or wilson(sum(covered), len(covered)) >= CERTAIN - 0.1
 
@@ -88,13 +88,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Features:
-    """The features of a study's designs: its own, and ratios of numbers that have the same unit."""
+    """Features of a study's designs: declared ones, and ratios of numbers with the same unit."""
 
     formulas: Mapping[str, Formula] = field(default_factory=dict)
 
     @staticmethod
     def of(study: Study) -> Features:
-        """All features of a study; a variable that nothing shares its unit with is a feature itself."""
+        """Return all features of a study; a variable with a unit of its own is a feature itself."""
         formulas = {name: Formula.parse(text) for name, text in study.features.items()}
         units = {name: one.unit for name, one in study.variables.items() if not one.choices}
         units |= {name: one.unit for name, one in study.constants.items() if isinstance(one, Constant) and one.unit}
@@ -107,7 +107,7 @@ class Features:
         return Features(formulas)
 
     def __call__(self, values: Mapping[str, Number]) -> dict[str, float]:
-        """Feature -> value, for those that are defined here."""
+        """Return feature -> value, for features that are defined here."""
         numbers = {name: formula(values) for name, formula in self.formulas.items()}
         return {name: value for name, value in numbers.items() if math.isfinite(value)}
 
@@ -121,10 +121,10 @@ class Row:
 
 
 def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Rule | None, str]:
-    """A rule as the rows bear it out, by the measure of learned ones; None and the reason where they do not."""
+    """Return a rule with its counts in the rows, or None and the reason if they do not confirm it."""
     known = set().union(*(row.features for row in rows)) if rows else set()
     if unknown := next((one.feature for one in conditions if one.feature not in known), None):
-        return None, f"there is no feature {unknown}"
+        return None, f"unknown feature {unknown}"
     covered = [row for row in rows if all(one.holds(row.features) for one in conditions)]
     kinds = Counter(row.failure for row in covered if row.failure)
     hits, total = kinds.total(), len(covered)
@@ -134,7 +134,7 @@ def measured(conditions: tuple[Condition, ...], rows: Sequence[Row]) -> tuple[Ru
 
 
 def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
-    """Find rules that explain the failures among rows, the most telling first."""
+    """Find rules that explain the failures among rows, the best first."""
     import numpy as np  # noqa: PLC0415  slow
 
     names = sorted(set.intersection(*(set(row.features) for row in rows))) if rows else []
@@ -155,7 +155,7 @@ def learn(rows: Sequence[Row], most: int = 12) -> list[Rule]:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Conditions with what they cover among the rows that no rule explains yet."""
+    """Conditions and their coverage of the rows that no rule explains yet."""
 
     conditions: tuple[Condition, ...]
     covered: Any
@@ -164,16 +164,16 @@ class _Cut:
 
     @property
     def score(self) -> float:
-        # A second condition makes a sentence longer; it has to be worth that.
+        # A second condition must be worth the longer sentence.
         return self.hits - _COST * (self.total - self.hits) - 2 * (len(self.conditions) - 1)
 
 
 def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | None:
-    """The rule of one or two conditions that explains most open failures, weighed against what it would reject."""
+    """Return the rule of one or two conditions with the best score: explained failures against rejected successes."""
     everything = _Cut((), open_rows | True, 0, 0)
     candidates = _cuts(table, failed, open_rows, names, everything)
     base = float((open_rows & failed).sum()) / max(1, int(open_rows.sum()))
-    # A first condition may be too weak by itself: the most informative ones are taken (information gain).
+    # A first condition may be too weak by itself: take the most informative ones (information gain).
     seeds = _cuts(table, failed, open_rows, names, everything, base)
     for seed in sorted(seeds, key=lambda one: -one.hits * math.log2(max(one.hits / one.total, base) / base))[:_SEEDS]:
         candidates += _cuts(table, failed, open_rows, names, seed)
@@ -182,11 +182,11 @@ def _best(table: Any, failed: Any, open_rows: Any, names: list[str]) -> _Cut | N
 
 
 def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cut, base: float = 0.0) -> list[_Cut]:
-    """The best further condition for each feature and direction.
+    """Return the best further condition for each feature and direction.
 
     Args:
-        base: where above 0, the one that tells most of failures against this share, however imprecise it is;
-            otherwise the one with the best score among those whose precision is certain.
+        base: if above 0, the best one by information gain against this share of failures, regardless of precision;
+            otherwise the one with the best score among those with sufficient precision.
     """
     import numpy as np  # noqa: PLC0415  slow
 
@@ -219,7 +219,7 @@ def _cuts(table: Any, failed: Any, open_rows: Any, names: list[str], within: _Cu
 
 
 def _between(low: float, high: float) -> float:
-    """A number between two, with as few digits as that takes."""
+    """Return a number between two, with as few digits as possible."""
     for digits in range(2, 17):
         middle = float(f"{(low + high) / 2:.{digits}g}")
         if low < middle < high:

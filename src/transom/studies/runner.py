@@ -1,7 +1,7 @@
 """The loop of a study: ask Optuna for a design, judge it, solve it, report the outcome; any number of workers.
 
-Trials live in Optuna's storage. A trial's lock means that a worker is at it. So a trial whose worker was killed is
-taken over by the next one: it is told where its record stands in the storage, and solved again where it does not.
+Trials are in Optuna's storage. A trial's lock means that a worker has it. A trial of a killed worker is taken over by
+the next one: it is reported if its record is in the storage, and solved again otherwise.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 RETRIES = 2
 _PAUSES = (0.5, 3.0)  # seconds before a solve that the machine failed is tried again
 _LOST_IN_A_ROW, _WAIT = 3, 0.2
-_REJECTIONS = 100  # designs in a row that rules may reject; the next is solved, to see whether that is right
+_REJECTIONS = 100  # designs in a row that rules may reject; the next one is solved to test the rules
 
 
 class StudyStopped(TransomError):
-    """A study cannot go on as things are; resumed, it goes on where it was."""
+    """A study cannot go on before a person acts; resumed, it continues."""
 
 
 @dataclass
@@ -50,9 +50,9 @@ class StudyRunner:
     """Runs a study's trials.
 
     Attributes:
-        root: the workspace's folder for studies, where insights are kept too; this one's is `folder`.
-        storage: where trials are kept; a file in the folder where None.
-        progress: is called with one line after each trial.
+        root: the workspace's folder for studies and insights; this study's folder is `folder`.
+        storage: storage of the trials; None: a file in the folder.
+        progress: called with one line after each trial.
     """
 
     study: Study
@@ -89,7 +89,7 @@ class StudyRunner:
             )
             kept = opened.user_attrs.get("problem")
             if kept not in (None, self.study.problem) and not any(one.state.is_finished() for one in opened.trials):
-                optuna.delete_study(study_name=self.study.study, storage=storage)  # it never got a result: begin anew
+                optuna.delete_study(study_name=self.study.study, storage=storage)  # without results: start anew
                 opened = optuna.create_study(storage=storage, study_name=self.study.study, directions=directions)
                 kept = None
             if kept is None:
@@ -110,21 +110,21 @@ class StudyRunner:
         return opened
 
     def trials(self) -> list[Trial]:
-        """All trials that were begun, by number."""
+        """Return all started trials, by number."""
         stored = [one for one in self._optuna.get_trials(deepcopy=False) if one.state.name != "WAITING"]
         made = {one.number: self._ended.get(one.number) or Trial.of(one, self.study) for one in stored}
         self._ended = {number: trial for number, trial in made.items() if trial.kind != "running"}
         return list(made.values())
 
     def run(self, trials: int | None = None) -> list[Trial]:
-        """Run until the budget is used up; resumed, only what is left of it.
+        """Run until the budget is used up; a resumed study uses the rest of it.
 
         Args:
-            trials: solves in all, in the place of the study's budget.
+            trials: total number of solves; overrides the study's budget.
 
         Raises:
-            StudyStopped: the machine or the set-up fails every solve.
-            InputError: the solver cannot run here.
+            StudyStopped: the machine or the set-up makes every solve fail.
+            InputError: the solver cannot run on this machine.
         """
         self.solver.check()
         budget = trials or self.study.budget.trials
@@ -136,7 +136,7 @@ class StudyRunner:
         try:
             self._worker(budget)
             while not self._stop.is_set() and any(trial.kind == "running" for trial in self.trials()):
-                time.sleep(_WAIT)  # another process is at its last trials; were it killed, they would be ours
+                time.sleep(_WAIT)  # another process has the last trials; take them over if it is killed
                 self._worker(budget)
         except BaseException:
             self.stop()
@@ -149,12 +149,12 @@ class StudyRunner:
         return self.trials()
 
     def stop(self) -> None:
-        """End the running solves and take no more trials; what was under way is solved again by the next run."""
+        """End the running solves and start no more trials; interrupted ones are solved again by the next run."""
         self._stop.set()
         end_marked(below=str(self.folder))
 
     def call_hooks(self, occasion: Occasion) -> None:
-        """Call the hooks of a moment; what fails is a line of progress."""
+        """Call the hooks of a moment; a failure becomes a line of progress."""
         for line in call_hooks(self.hooks, occasion):
             self.progress(line)
 
@@ -167,14 +167,14 @@ class StudyRunner:
                     claim.path.unlink(missing_ok=True)
                 finally:
                     claim.release()
-        except Exception as error:  # noqa: BLE001  raised by `run`, whichever thread this is
+        except Exception as error:  # noqa: BLE001  `run` raises it
             self._trouble.append(error)
             self._stop.set()
 
     def _take(self, budget: int) -> tuple[optuna.Trial, FileLock, tuple[str, ...]] | None:
-        """A trial to solve, its lock, and the rules that would have rejected it; None at the budget's end.
+        """Return a trial to solve, its lock, and the rules that would have rejected it; None at the budget's end.
 
-        What a killed worker left comes first.
+        Trials of killed workers come first.
         """
         with self._lock:
             for rejected in range(20 * _REJECTIONS):
@@ -204,7 +204,7 @@ class StudyRunner:
         return trial, claim
 
     def _left_over(self) -> tuple[optuna.Trial, FileLock] | None:
-        """A trial that nobody works on any more."""
+        """Return an unfinished trial without a worker, or None."""
         import optuna  # noqa: PLC0415  slow
 
         for frozen in self._optuna.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
@@ -212,11 +212,11 @@ class StudyRunner:
             if not claim.acquire(wait=False):
                 continue
             if self._optuna.get_trials(deepcopy=False)[frozen.number].state.is_finished():
-                claim.release()  # its worker came to the end between the look and the lock
+                claim.release()  # its worker has just finished it
                 continue
             if frozen.params.keys() == self._ranges.keys():
                 end_marked(folder=str(self._trial_folder(frozen.number)))
-                return optuna.Trial(self._optuna, frozen._trial_id), claim  # Optuna has no public way to take one over
+                return optuna.Trial(self._optuna, frozen._trial_id), claim  # Optuna has no public API for this
             self._optuna.tell(frozen.number, state=optuna.trial.TrialState.FAIL)  # killed before it had a design
             claim.release()
         return None
@@ -238,7 +238,7 @@ class StudyRunner:
         """Solve a trial and record its outcome."""
         source = str(trial.user_attrs.get("source", "sampler"))
         about = {"number": trial.number, "params": trial.params, "source": source, "audit": audited}
-        if kept := trial.user_attrs.get(RECORD):  # its worker was killed between the solve and the end
+        if kept := trial.user_attrs.get(RECORD):  # its worker was killed after the solve
             done = Trial(number=trial.number, params=trial.params, **kept)
         elif same := same_design(trial.params, self.trials()):
             why = f"the same design as trial {same.number}" + (f": {same.reason}" if same.reason else "")
@@ -247,7 +247,7 @@ class StudyRunner:
         elif found := self._solved(trial):
             done = Trial(**about, **found, ended=_now())
         else:
-            return  # we ended it; the next run takes the trial over
+            return  # stopped by us; the next run takes the trial over
         trial.set_user_attr(RECORD, done.to_record())
         self._tell(trial, done)
         if done.kind in ("solved", "failed") and done.same_as is None:
@@ -255,7 +255,7 @@ class StudyRunner:
         self._progress(done, budget)
 
     def _solved(self, trial: optuna.Trial) -> dict[str, Any] | None:
-        """Solve, again where the machine failed; gives fields of `Trial`, None where the run is being stopped."""
+        """Solve, with retries for failures of the machine; returns fields of `Trial`, None if the run is stopping."""
         folder = self._trial_folder(trial.number)
         about = Occasion("pre_solve", self.study, self.folder, trial.number, trial.params, trial_folder=folder)
         self.call_hooks(about)
@@ -284,7 +284,7 @@ class StudyRunner:
             return self.solver.solve(folder, self.study.values(params), self.study.limits)
         except TransomError:
             raise
-        except Exception as error:  # noqa: BLE001  a plug-in may raise anything; the design failed then
+        except Exception as error:  # noqa: BLE001  an exception of a plug-in fails the design
             (folder / "traceback.txt").write_text(traceback.format_exc(), "utf-8")
             raised = Evidence("message", f"{type(error).__name__}: {error}")
             return Solved(diagnosis("solver_error", self.taxonomy, raised))
@@ -295,8 +295,8 @@ class StudyRunner:
             kind = "lost" if found.severity == "machine" else "failed"
             return {"kind": kind, "failure": found.failure, "reason": found.reason}
         if unknown := sorted(self.study.needed_outputs - names.keys()):
-            what = f"the solver {solved.by} gives no {unknown[0]}, which objectives or constraints name"
-            raise InputError(what, where=self.study.study, hint=f"it gives {', '.join(sorted(solved.outputs))}")
+            what = f"the solver {solved.by} has no output {unknown[0]}, which objectives or constraints use"
+            raise InputError(what, where=self.study.study, hint=f"its outputs: {', '.join(sorted(solved.outputs))}")
         values = objective_values(self.study, names)
         if not all(map(math.isfinite, values)):
             return {"kind": "failed", "failure": "not_finite", "reason": f"the objectives are {values}"}
@@ -310,14 +310,14 @@ class StudyRunner:
         self._tell(trial, done)
 
     def _tell(self, trial: optuna.Trial, done: Trial) -> None:
-        """Tell the sampler how a trial ended; a failed or rejected design violates a constraint."""
+        """Report a trial's outcome to the sampler; a failed or rejected design violates a constraint."""
         import optuna  # noqa: PLC0415  slow
 
         if done.kind == "lost":
             self._optuna.tell(trial, state=optuna.trial.TrialState.FAIL)
             self._lost += 1
             if self._lost >= _LOST_IN_A_ROW:
-                hint = "mend the machine, then resume the study"
+                hint = "repair the machine, then resume the study"
                 raise StudyStopped(f"{self._lost} trials in a row were lost: {done.reason}", hint=hint)
             return
         self._lost = 0 if done.kind != "rejected" else self._lost

@@ -21,12 +21,12 @@ from transom.studies.jobs import run_job
 from transom.studies.study import Extractor, JobLimits, Number, Study, random_design
 
 PLUGINS = {"bracket": "transom.studies.bracket.solver:Bracket"}
-"""Plug-ins that ship; `use: package.module:Class` names any other."""
+"""Shipped plug-ins; `use: package.module:Class` names any other."""
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The result of a solve: how it ended, its outputs (none where it failed), wall time, and who computed it."""
+    """The result of a solve: diagnosis, outputs (none for a failure), wall time, and solver."""
 
     diagnosis: Diagnosis
     outputs: Mapping[str, float] = field(default_factory=dict)
@@ -35,35 +35,35 @@ class Solved:
 
 
 class Solver(Protocol):
-    """A solver of designs. A plug-in is made as `Class(study, taxonomy)`; `by` is its name, e.g. `ccx`."""
+    """A solver of designs. A plug-in is created as `Class(study, taxonomy)`; `by` is its name, e.g. `ccx`."""
 
     @property
     def by(self) -> str: ...
 
     def check(self) -> None:
-        """Raise InputError where it cannot run here, with what to do."""
+        """Raise InputError if it cannot run here, with what to do."""
 
     def solve(self, folder: Path, values: Mapping[str, Number], limits: JobLimits) -> Solved:
-        """Compute the design of these variables, constants and settings in a folder of its own, which is kept.
+        """Solve the design of these variables, constants and settings in its own folder, which is kept.
 
-        Whatever goes wrong is in the diagnosis.
+        Failures are in the diagnosis.
         """
 
 
 def make_solver(study: Study, taxonomy: Taxonomy) -> Solver:
-    """The solver that a study names; InputError where there is no such plug-in."""
+    """Return a study's solver; InputError if the plug-in is unknown."""
     name = study.solver.use
     if not name:
         return CommandSolver(study, taxonomy)
     if ":" not in name and name not in PLUGINS:
-        hint = f"there are {', '.join(PLUGINS)}, and yours as package.module:Class"
-        raise InputError(f"there is no solver {name!r}", where="solver.use", hint=hint)
+        hint = f"known: {', '.join(PLUGINS)}, and yours as package.module:Class"
+        raise InputError(f"unknown solver {name!r}", where="solver.use", hint=hint)
     solver: Solver = load_callable(PLUGINS.get(name, name), "solver.use")(study, taxonomy)
     return solver
 
 
 def load_callable(name: str, where: str) -> Callable[..., Any]:
-    """Import `package.module:name`; InputError where it cannot be imported or called."""
+    """Import `package.module:name`; InputError if it cannot be imported or called."""
     module, _, attribute = name.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
@@ -77,7 +77,7 @@ def load_callable(name: str, where: str) -> Callable[..., Any]:
 
 @dataclass
 class CommandSolver:
-    """Any command line: templates are filled into its folder, its outputs are read from there."""
+    """A solver by command line: templates are filled into its folder, its outputs are read from there."""
 
     study: Study
     taxonomy: Taxonomy
@@ -91,13 +91,15 @@ class CommandSolver:
         program = spec.command[0]
         if "{{" not in program and _program(program, folder) is None:
             hint = "install it or correct solver.command; `transom doctor` lists the solvers that are found"
-            raise InputError(f"the solver {program} is not there", where="solver.command", hint=hint)
+            raise InputError(f"the solver {program} was not found", where="solver.command", hint=hint)
         made = {*spec.templates, *(one.file for one in spec.outputs.values())}
         for one in spec.command[1:]:
             if one not in made and not Path(one).is_absolute() and (folder / one).is_file():
-                hint = f'each solve has a folder of its own: write "{{{{study_folder}}}}/{one}"'
-                raise InputError(f"{one} stands beside the study, not in its solves", where="solver.command", hint=hint)
-        # Whatever is wrong with a template is wrong for every design: say it before anything is solved.
+                hint = f'each solve has its own folder: write "{{{{study_folder}}}}/{one}"'
+                raise InputError(
+                    f"{one} is beside the study, not in the folder of a solve", where="solver.command", hint=hint
+                )
+        # A wrong template is wrong for every design: report it before the first solve.
         example = self.study.values(random_design(self.study, random.Random(0)))
         example |= {"folder": "", "study_folder": ""}
         texts = {f"template {name}": text for name, text in self.study.templates.items()}
@@ -128,7 +130,7 @@ def run_and_judge(
     needed: Collection[str],
     by: str,
 ) -> Solved:
-    """Run a command in its folder, read its outputs, and say how it ended; without those `needed` it failed."""
+    """Run a command in its folder, read its outputs, and diagnose it; without the `needed` outputs it failed."""
     given = {path.name for path in folder.iterdir()}
     try:
         ended = run_job(command, folder, limits)
@@ -147,11 +149,11 @@ def run_and_judge(
 
 
 def _program(name: str, folder: Path) -> str | None:
-    """A command's path: a file beside the study, or one on the search path."""
+    """Return the path of a command: a file beside the study, or one on the search path."""
     beside = folder / name
     return str(beside.resolve()) if "/" in name and beside.is_file() else shutil.which(name)
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a small JSON file so that it is there whole or not at all."""
+    """Write a small JSON file atomically."""
     write_atomic(path, (json.dumps(value, sort_keys=True) + "\n").encode("utf-8"))

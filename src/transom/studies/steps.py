@@ -1,7 +1,7 @@
-"""Steps from the best design: the most promising ones near it, by a linear model of the solves around it.
+"""Steps from the best design: promising designs near it, by a linear model of the solves around it.
 
-A sampler explores; it takes many solves to reach an optimum that lies on its constraints. So in the second half of a
-study every other design is such a step. The model is linear in the logarithms of variables that are above 0.
+A sampler explores; it needs many solves to reach an optimum on its constraints. So in the second half of a study every
+other design is such a step. The model is linear in the logarithms of variables that are above 0.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from transom.studies.trials import Trial, ranked
 
 _CANDIDATES = 300
 _WIDEST, _NARROWEST = 0.1, 0.02  # spread of steps, at half the budget and at its end
-_NEAR = 0.02  # square of the distance (in logarithms) from which on a solve counts half
+_NEAR = 0.02  # square of the distance (in logarithms) at which a solve's weight is half
 _RIDGE = 1e-3
-_FAILS = 1e3  # what a failed design weighs that is nearer than any with results
-_VIOLATION = 10.0  # what a violated constraint weighs against the objective, both relative
+_FAILS = 1e3  # cost of a candidate whose nearest design failed
+_VIOLATION = 10.0  # weight of a violated constraint against the objective, both relative
 
 
 def next_step(
     study: Study, trials: Sequence[Trial], budget: int, fits: Callable[[Mapping[str, Number]], bool]
 ) -> dict[str, Number] | None:
-    """In the second half of the budget, for every other design: the most promising step that `fits`; else None."""
+    """Return the best step that `fits`, for every other design in the second half of the budget; else None."""
     half, spec = budget / 2, study.sampler
     done = sum(trial.kind in ("solved", "failed") for trial in trials)
     if spec.kind != "tpe" or not spec.steps or done < half or len(trials) % 2:
@@ -36,7 +36,7 @@ def next_step(
 
 
 def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Random) -> list[dict[str, Number]]:
-    """Designs near the best one, the most promising first; none where no design is feasible or objectives compete."""
+    """Return designs near the best one, best first; [] if no design is feasible or objectives compete."""
     import numpy as np  # noqa: PLC0415  slow
 
     numeric = [name for name, one in study.variables.items() if not one.choices]
@@ -65,17 +65,17 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
 
 
 def _nearest(points: Any, others: Any) -> Any:
-    """Square of each point's distance from the nearest of others."""
+    """Return the square of each point's distance from the nearest of others."""
     return ((points[:, None, :] - others[None, :, :]) ** 2).sum(axis=2).min(axis=1)
 
 
 def _bent(violation: float) -> float:
-    """A violation so that power laws, as of stresses, are straight lines; 0 stays 0."""
+    """Transform a violation so that power laws, as of stresses, become straight lines; 0 stays 0."""
     return math.log(max(0.05, 1 + violation))
 
 
 def _place(study: Study, names: Sequence[str], design: Mapping[str, Number]) -> list[float]:
-    """A design as a point: logarithms of variables above 0, other ones as shares of their range."""
+    """Return a design as a point: logarithms of variables above 0, others as shares of their range."""
     point = []
     for name in names:
         low, high = study.variables[name].bounds

@@ -1,4 +1,4 @@
-"""Files that several processes share: locks that die with their holder, lines, and Optuna's journal of trials."""
+"""Files shared by processes: locks that are freed with their holder, JSON lines, Optuna's journal of trials."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class FileLock:
         self._file: BufferedRandom | None = None
 
     def acquire(self, *, wait: bool = True) -> bool:
-        """Take it; False where another holds it and `wait` is off."""
-        file = self.path.open("ab+")  # each opening is another holder, also in this process
+        """Take the lock; False if another one holds it and `wait` is off."""
+        file = self.path.open("ab+")  # each open file is a separate holder, also in one process
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -50,14 +50,14 @@ class FileLock:
 
 
 def append_line(path: Path, event: Mapping[str, Any]) -> None:
-    """Append one line of JSON, after a line that a kill or a full disk cut short was removed."""
+    """Append one line of JSON, after removing a line that a kill or a full disk cut short."""
     _cut_torn_line(path)
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(event, sort_keys=True) + "\n")
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines of a file of JSON lines; none where it is not there."""
+    """Yield the complete lines of a JSON lines file; nothing if it is missing."""
     with suppress(FileNotFoundError), path.open(encoding="utf-8") as lines:
         for line in lines:
             with suppress(ValueError):
@@ -65,7 +65,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Remove the end of a file of lines that has no line end."""
+    """Remove an incomplete last line."""
     with suppress(FileNotFoundError), path.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
         start = file.seek(max(0, size - 1_000_000))
@@ -75,7 +75,7 @@ def _cut_torn_line(path: Path) -> None:
 
 
 class _JournalLock(FileLock):
-    """Optuna's lock around a write; it cuts off a line that a full disk left without its end."""
+    """Optuna's lock around a write; it also removes an incomplete last line."""
 
     def acquire(self, *, wait: bool = True) -> bool:
         taken = super().acquire(wait=wait)
@@ -84,7 +84,7 @@ class _JournalLock(FileLock):
 
 
 def open_storage(folder: Path) -> JournalStorage:
-    """Open or make the storage in a study's folder; InputError where Optuna is not installed."""
+    """Open or create the storage in a study's folder; InputError if Optuna is not installed."""
     try:
         from optuna.storages.journal import JournalFileBackend, JournalStorage  # noqa: PLC0415  slow
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""`study.yaml`: what is varied, what is wanted, what must hold, and who computes it."""
+"""The model of `study.yaml`: variables, objectives, constraints, solver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _compiles(pattern: str) -> str:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
     return pattern
 
 
@@ -37,13 +37,13 @@ Moment: TypeAlias = Literal["pre_solve", "post_solve", "on_failure", "study_end"
 
 
 class Data(BaseModel):
-    """What is read from a file or written to one: unknown keys are refused."""
+    """Base of models that are read from or written to files: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Variable(Data):
-    """A design variable: a range, or choices. Numbers of one unit are compared by their ratios."""
+    """A design variable: a range, or choices. Variables with one unit are compared by their ratios."""
 
     low: FiniteFloat | None = None
     high: FiniteFloat | None = None
@@ -65,7 +65,7 @@ class Variable(Data):
                 raise ValueError(f"its bounds contradict each other: low {self.low:g} is above high {self.high:g}")
             if self.integer and any(number % 1 for number in (self.low, self.high, self.step or 1)):
                 raise ValueError("is an integer, so low, high and step must be whole numbers")
-        self.distribution()  # refuses what Optuna cannot have, e.g. a logarithm of 0
+        self.distribution()  # refuses what Optuna does not support, e.g. a logarithm of 0
         return self
 
     @property
@@ -74,7 +74,7 @@ class Variable(Data):
         return (self.low or 0.0, self.high or 0.0)
 
     def distribution(self) -> Any:
-        """The variable as Optuna has it."""
+        """Return the variable as an Optuna distribution."""
         from optuna import distributions as kinds  # noqa: PLC0415  slow
 
         if self.choices:
@@ -85,7 +85,7 @@ class Variable(Data):
         return kinds.FloatDistribution(low, high, log=self.log, step=self.step)
 
     def draw(self, pick: random.Random) -> Number:
-        """A value drawn evenly."""
+        """Draw a value uniformly."""
         if self.choices:
             return pick.choice(self.choices)
         low, high = self.bounds
@@ -95,7 +95,7 @@ class Variable(Data):
         return int(value) if self.integer else value
 
     def near(self, value: Number, spread: float, pick: random.Random) -> Number:
-        """A value drawn around another; `spread` is a standard deviation, as a share of the range."""
+        """Draw a value around another; `spread` is the standard deviation as a share of the range."""
         if self.choices or self.integer or self.step:
             return self.draw(pick) if pick.random() < spread else value
         low, high = self.bounds
@@ -103,7 +103,7 @@ class Variable(Data):
 
 
 class Constant(Data):
-    """A number of the study that does not vary; a plain number is read as one without unit."""
+    """A number of the study that does not vary; a plain number has no unit."""
 
     value: Number
     unit: str = ""
@@ -117,7 +117,7 @@ class Wish(Data):
 
 
 class Objective(Wish):
-    """What to minimise or maximise."""
+    """An output or formula to minimise or maximise."""
 
     direction: Literal["minimize", "maximize"] = "minimize"
 
@@ -167,7 +167,7 @@ class SolverSpec(Data):
         if bool(self.use) == bool(self.command):
             raise ValueError("needs either use: NAME or command: [...]")
         if self.command and not self.outputs:
-            raise ValueError("a command needs outputs: where its results stand")
+            raise ValueError("a command needs outputs: the places of its results")
         return self
 
 
@@ -194,10 +194,10 @@ class JobLimits(Data):
 
 
 class Learning(Data):
-    """The use of earlier studies of the scope: rules that reject, designs to begin with.
+    """The use of earlier studies of the scope: rules that reject designs, and first designs.
 
-    `audit` is the share of rejected designs that is solved all the same, to score the rules. Insights named in `veto`
-    do nothing, those in `pin` act whatever came of them.
+    `audit` is the share of rejected designs that is solved anyway, to score the rules. Insights in `veto` are not used,
+    insights in `pin` are used regardless of their outcomes.
     """
 
     rules: bool = True
@@ -208,9 +208,9 @@ class Learning(Data):
 
 
 class SamplerSpec(Data):
-    """Which of Optuna's samplers proposes designs.
+    """The sampler of Optuna that proposes designs.
 
-    `steps`: beside TPE, every other design of the second half is a step from the best one.
+    `steps`: whether, with TPE, every other design of the second half is a step from the best one.
     """
 
     kind: Literal["tpe", "random"] = "tpe"
@@ -225,7 +225,7 @@ class PlaybookSpec(Data):
 
 
 class Study(Data):
-    """A study as written; paths are relative to `folder`."""
+    """A study file; paths are relative to `folder`."""
 
     study: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")
     description: str = ""
@@ -259,7 +259,7 @@ class Study(Data):
         return {**constants, **self.settings}
 
     def unmet(self, values: Mapping[str, Number]) -> str | None:
-        """The first requirement that does not hold."""
+        """Return the first requirement that does not hold, or None."""
         return next((text for text in self.require if Formula.parse(text)(values) != 1), None)
 
     @cached_property
@@ -270,26 +270,26 @@ class Study(Data):
         return names - {*self.variables, *self.fixed}
 
     def values(self, params: Mapping[str, Number], settings: Mapping[str, Number] | None = None) -> dict[str, Number]:
-        """Everything that has a name before the solve: constants, settings, variables."""
+        """Return all named numbers before the solve: constants, settings, variables."""
         return {**self.fixed, **(settings or {}), **params}
 
     @cached_property
     def problem(self) -> str:
-        """Digest of what a trial's result rests on; trials of another problem are not mixed with these."""
+        """Digest of everything that a trial's result depends on; trials of other problems are not mixed with these."""
         keys = {"variables", "constants", "require", "objectives", "constraints", "settings", "solver"}
         return digest({**self.model_dump(mode="json", include=keys, by_alias=True), "templates": self.templates})
 
     @cached_property
     def templates(self) -> dict[str, str]:
-        """Texts of the solver's templates by the file that each becomes; InputError where one cannot be read."""
+        """File name -> text of the solver's templates; InputError if one cannot be read."""
         return {name: read_text(self.folder / path) for name, path in self.solver.templates.items()}
 
 
 def random_design(study: Study, pick: random.Random) -> dict[str, Number]:
-    """A design drawn evenly from the bounds; its requirements may not hold."""
+    """Draw a design uniformly from the bounds; its requirements may not hold."""
     return {name: one.draw(pick) for name, one in study.variables.items()}
 
 
 def nearby_design(study: Study, design: Mapping[str, Number], spread: float, pick: random.Random) -> dict[str, Number]:
-    """A design drawn around another one; see `Variable.near`."""
+    """Draw a design around another one; see `Variable.near`."""
     return {name: one.near(design[name], spread, pick) for name, one in study.variables.items()}

@@ -1,4 +1,4 @@
-"""Reading `study.yaml`: what is wrong is said with file:line and what to do, before anything is solved."""
+"""Reads and checks `study.yaml` before the first solve; errors have file:line and what to do."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from transom.formats.yaml_models import validate_yaml
 from transom.studies.expression import Formula
 from transom.studies.study import Study, random_design
 
-_TRIED = 4000  # random designs; where none of them meets the requirements, no sampler would find one either
+_TRIED = 4000  # random designs; if none meets the requirements, no sampler would find one either
 
 
 def load_study(path: Path) -> Study:
-    """Read a study; InputError says what is wrong, with file:line and what to do."""
+    """Read a study; InputError with file:line and what to do."""
     file = load_yaml(path)
     study = validate_yaml(Study, file).model_copy(update={"folder": path.absolute().parent})
     for at, problem, hint in _mistakes(study):
@@ -27,7 +27,7 @@ def load_study(path: Path) -> Study:
 
 
 def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
-    """What is wrong beyond a single field: its place, what it is, and what to do."""
+    """Yield mistakes across fields: the place, the problem, and what to do."""
     yield from _name_mistakes(study)
     before = {*study.variables, *study.fixed}
     after = before | study.solver.outputs.keys() if study.solver.command else None  # only a plug-in knows its outputs
@@ -35,13 +35,13 @@ def _mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
         place, formula = ".".join(map(str, at)), Formula.parse(text)
         known = before if at[0] in ("features", "require") else after
         if known is not None and (unknown := sorted(formula.names - known)):
-            yield at, f"{place}: there is no {unknown[0]}", f"there are {', '.join(sorted(known))}"
+            yield at, f"{place}: unknown name {unknown[0]}", f"known: {', '.join(sorted(known))}"
         if at[0] == "require" and not formula.compares:
-            yield at, f"{place}: {text!r} compares nothing", "use < or <="
+            yield at, f"{place}: {text!r} is not a comparison", "use < or <="
 
 
 def _formulas(study: Study) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Every formula with its place."""
+    """Yield every formula with its place."""
     yield from ((("features", name), text) for name, text in study.features.items())
     yield from ((("require", number), text) for number, text in enumerate(study.require))
     yield from ((("objectives", number, "name"), one.name) for number, one in enumerate(study.objectives))
@@ -55,17 +55,17 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
             if not name.isidentifier():
                 yield (group, name), f"{name!r} cannot be a name", "use letters, digits and _"
             if name in seen:
-                yield (group, name), f"{name} stands in {seen[name]} and {group}", "rename one"
+                yield (group, name), f"{name} is in {seen[name]} and in {group}", "rename one"
             seen[name] = group
     for group, wishes in (("objectives", study.objectives), ("constraints", study.constraints)):
         for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
             if name in [one.name for one in wishes[:number]]:
                 yield (group, number, "name"), f"two of {group} are named {name}", "give max and min in one"
     for name in study.solver.outputs.keys() & seen.keys():
-        hint = "rename the output: where it is not written, the other number would stand for it"
-        yield ("solver", "outputs", name), f"{name} stands in {seen[name]} and solver.outputs", hint
+        hint = "rename the output: if it is not written, the other number would be used for it"
+        yield ("solver", "outputs", name), f"{name} is in {seen[name]} and in solver.outputs", hint
     for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
-        yield ("verify", "settings", name), f"verify.settings.{name} is no setting", "name one of `settings`"
+        yield ("verify", "settings", name), f"verify.settings.{name} is not a setting", "name one of `settings`"
 
 
 def _check_space(study: Study, file: YamlFile) -> None:

@@ -1,4 +1,4 @@
-"""Trials as a study tells of them: what was tried, how it ended, and which is the best."""
+"""Trials of a study: designs, outcomes, and their ranking."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 RECORD = "transom"
-"""User attribute of a trial under which its record is kept."""
+"""User attribute of a trial that has its record."""
 FAILED_BY = 10.0
-"""Violation of a design that failed or was rejected: more than any of a design with results."""
+"""Violation of a failed or rejected design, larger than any of a design with results."""
 _MOST = 5.0
-_SHOWN = 90  # characters of a reason in a line of progress
+_SHOWN = 90  # characters of a reason in a line of progress, at most
 
 
 class Trial(Data):
-    """One design.
+    """One design and its outcome.
 
     Attributes:
-        number: from 0, as the storage has it.
-        kind: `solved` (it has results, whether or not it meets the constraints), `failed` (it has none), `rejected`
-            (by a requirement or rule, without a solve), `running`, `lost` (the machine failed it too often).
-        params: its variables.
-        outputs: of the solver.
-        values: of the objectives; empty without results.
-        violations: constraint -> how far it is violated, relative to its bound; at most 0 where it is met.
-        failure, reason: class and sentence, of a failed or rejected one.
-        audit: ids of rules that rejected it and that it was solved to score.
+        number: its number in the storage, from 0.
+        kind: `solved` (with results, feasible or not), `failed` (without results), `rejected` (by a requirement or
+            rule, without a solve), `running`, `lost` (the machine failed too often).
+        params: values of the variables.
+        outputs: outputs of the solver.
+        values: values of the objectives; () without results.
+        violations: constraint -> violation relative to its bound; at most 0 if it is met.
+        failure, reason: class and sentence of a failed or rejected design.
+        audit: ids of rules that rejected it, if it was solved anyway to score them.
         rules: ids of the rules that rejected it.
-        seconds: wall time of the solve; by: who solved it; attempts: how often.
+        seconds: wall time of the solve; by: the solver; attempts: number of solves.
         ended: ISO time.
-        source: `sampler`, or the id of the insight that it came from.
-        same_as: number of the trial whose solve this one took over, for it is the same design.
+        source: `sampler`, or the id of the insight that it comes from.
+        same_as: number of an earlier trial of the same design, whose result it has.
     """
 
     number: int
@@ -65,12 +65,12 @@ class Trial(Data):
         return self.kind == "solved" and all(value <= 0 for value in self.violations.values())
 
     def to_record(self) -> dict[str, Any]:
-        """The record in the storage, beside number and parameters."""
+        """Return the record in the storage, without number and parameters."""
         return self.model_dump(exclude={"number", "params"})
 
     @staticmethod
     def of(frozen: FrozenTrial, study: Study) -> Trial:
-        """A trial of the storage."""
+        """Convert a trial of the storage."""
         ended = frozen.state.is_finished()
         record = frozen.user_attrs.get(RECORD, {"kind": "lost"}) if ended else {"kind": "running"}
         params = {name: frozen.params[name] for name in study.variables if name in frozen.params}
@@ -78,7 +78,7 @@ class Trial(Data):
 
 
 def same_design(params: Mapping[str, Number], trials: Iterable[Trial]) -> Trial | None:
-    """The first trial that solved this design; numbers are the same where nine digits are."""
+    """Return the first trial that solved this design; numbers are compared with nine digits."""
     wanted = _rounded(params)
     solved = (one for one in trials if one.kind in ("solved", "failed") and one.same_as is None)
     return next((one for one in solved if _rounded(one.params) == wanted), None)
@@ -89,19 +89,19 @@ def _rounded(params: Mapping[str, Number]) -> dict[str, Number]:
 
 
 def objective_values(study: Study, names: Mapping[str, Number]) -> tuple[float, ...]:
-    """The objectives; `names` is everything that has a name, outputs too."""
+    """Return the objectives; `names` has all named numbers, outputs included."""
     return tuple(Formula.parse(one.name)(names) for one in study.objectives)
 
 
 def violations(
     study: Study, names: Mapping[str, Number], margin: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """The violation of each constraint, relative to its bound.
+    """Return the violation of each constraint, relative to its bound.
 
     Args:
-        names: everything that has a name, outputs too.
-        margin: output -> factor by which a finer solve was seen to differ; where a design would be worse for it, it is
-            judged as if its outputs had it.
+        names: all named numbers, outputs included.
+        margin: output -> factor between finer and coarse settings; it is applied to the outputs if that makes the
+            design worse.
     """
     moved = {name: float(names[name]) * factor for name, factor in (margin or {}).items() if name in names}
     both = [names, {**names, **moved}]
@@ -109,7 +109,7 @@ def violations(
 
 
 def _violation(bound: Bound, value: float) -> float:
-    """Relative to the bound, so that constraints of different units add up; at most 5."""
+    """Return the violation relative to the bound, so that different units add up; at most 5."""
     if math.isnan(value):
         return _MOST
     over = [(value - bound.max) / (abs(bound.max) or 1.0)] if bound.max is not None else []
@@ -118,30 +118,30 @@ def _violation(bound: Bound, value: float) -> float:
 
 
 def ranked(study: Study, trials: Iterable[Trial]) -> list[Trial]:
-    """Feasible trials by the first objective, best first."""
+    """Return feasible trials by the first objective, best first."""
     return sorted((one for one in trials if one.feasible), key=lambda one: (_signed(study, one)[0], one.number))
 
 
 def front(study: Study, trials: Iterable[Trial]) -> list[Trial]:
-    """The feasible trials that none dominates, best first by the first objective."""
+    """Return the feasible trials that none dominates, best first by the first objective."""
     feasible = ranked(study, trials)
     return [one for one in feasible if not any(better(study, other, one) for other in feasible)]
 
 
 def better(study: Study, one: Trial, other: Trial) -> bool:
-    """True where one feasible trial dominates another."""
+    """Whether one feasible trial dominates another."""
     pairs = list(zip(_signed(study, one), _signed(study, other), strict=True))
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
 def _signed(study: Study, trial: Trial) -> list[float]:
-    """The objectives, with their signs so that less is better."""
+    """Return the objectives, with signs so that less is better."""
     pairs = zip(study.objectives, trial.values, strict=True)
     return [-value if one.direction == "maximize" else value for one, value in pairs]
 
 
 class Counts(Data):
-    """Trials by how they ended; `pruned` were rejected without a solve."""
+    """Numbers of trials by outcome; `pruned` were rejected without a solve."""
 
     total: int
     complete: int
@@ -150,25 +150,25 @@ class Counts(Data):
 
 
 def counts(trials: Iterable[Trial]) -> Counts:
-    """Trials by how they ended, as `transom study run` reports them."""
+    """Count trials by outcome, as `transom study run` reports them."""
     kinds = Counter(trial.kind for trial in trials)
     complete, failed, rejected = kinds["solved"], kinds["failed"], kinds["rejected"]
     return Counts(total=complete + failed + rejected, complete=complete, failed=failed, pruned=rejected)
 
 
 def failures(trials: Iterable[Trial]) -> dict[str, int]:
-    """Failed solves by class, the most frequent first."""
+    """Count failed solves by class, the most frequent first."""
     return dict(Counter(trial.failure for trial in trials if trial.kind == "failed" and trial.failure).most_common())
 
 
 def used(trials: Iterable[Trial]) -> tuple[str, ...]:
-    """Ids of the insights that acted on trials."""
+    """Return the ids of the insights that affected trials."""
     acted = ({trial.source, *trial.rules, *trial.audit} for trial in trials)
     return tuple(sorted(set().union(*acted) - {"sampler"}))
 
 
 def progress_line(study: Study, trials: Sequence[Trial], done: Trial, budget: int, left: float) -> str:
-    """One line on a trial that ended: how, the best so far, and how many seconds are `left`."""
+    """Return one line on a finished trial: outcome, the best so far, and the seconds `left`."""
     made, good = counts(trials), ranked(study, trials)
     span = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min" if left < 5400 else f"{left / 3600:.1f} h"
     best = f"best {good[0].values[0]:.4g} (trial {good[0].number})" if good else "nothing feasible yet"

@@ -1,4 +1,4 @@
-"""Verification: the best designs are solved again with finer numerical settings before they count."""
+"""Verification: the best designs are solved again with finer numerical settings."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from transom.studies.study import Data, Number, Study
 from transom.studies.trials import Trial, front, objective_values, ranked, violations
 
 MOST = 8
-"""Incumbents that are solved again, at most."""
+"""Number of best designs that are solved again, at most."""
 
 
 class Verified(Data):
-    """An incumbent and its verdict with finer settings.
+    """A best design and its verdict with finer settings.
 
     Attributes:
-        verdict: `verified`; `exploits` where it meets a constraint on the study's settings only; `fails` where it
-            cannot be solved with finer ones; `drifts` where it is feasible, but an output differs beyond the tolerance.
-        outputs, fine: of the two solves; `values`: its objectives with the finer settings.
+        verdict: `verified`; `exploits`: a constraint holds with the study's settings only; `fails`: not solved with
+            finer settings; `drifts`: feasible, but an output differs beyond the tolerance.
+        outputs, fine: outputs of the two solves; `values`: its objectives with the finer settings.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Verified(Data):
 
 
 class Verification(Data):
-    """The incumbents that were solved again, in order; none where the study names no finer settings."""
+    """The best designs that were solved again, in order; none if the study has no finer settings."""
 
     asked: bool
     tried: tuple[Verified, ...] = ()
@@ -51,11 +51,11 @@ class Verification(Data):
 
     @property
     def exploited(self) -> tuple[Verified, ...]:
-        """Incumbents that only the study's coarse settings made feasible."""
+        """Designs that only the study's coarse settings made feasible."""
         return tuple(one for one in self.tried if one.verdict in ("exploits", "fails"))
 
     def factors(self) -> dict[str, list[float]]:
-        """Output -> fine over coarse, of all that were solved twice."""
+        """Return output -> ratios of fine to coarse results, of all designs that were solved twice."""
         found: dict[str, list[float]] = {}
         for one in self.tried:
             for name in one.fine.keys() & one.outputs.keys():
@@ -65,9 +65,9 @@ class Verification(Data):
 
 
 def verify(study: Study, solver: Solver, folder: Path, trials: Sequence[Trial]) -> Verification:
-    """Solve the incumbents again until one holds.
+    """Solve the best designs again until one holds.
 
-    After one that does not hold, designs are passed over that would violate a constraint by the same factors.
+    After one fails to hold, designs that would violate a constraint with the same factors are skipped.
     """
     if study.verify is None:
         return Verification(asked=False)

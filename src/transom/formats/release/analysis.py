@@ -1,4 +1,4 @@
-"""One file of analysis data, of whatever tool or shape, as a reading."""
+"""Reads one file of analysis data, of any tool or shape."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_REMARKS = 40
 
 
 def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
-    """What a file of analysis data says; never raises for what is in the file."""
+    """Read a file of analysis data; errors in the file become the reading's state and reason."""
     try:
         data = load_bytes(path)
     except InputError as error:
@@ -44,10 +44,10 @@ def read_analysis_file(path: Path, source: str, analysis_type: str) -> Reading:
 
 
 def load_bytes(path: Path) -> bytes:
-    """The bytes of a data file.
+    """Return the bytes of a data file.
 
     Raises:
-        InputError: it cannot be read, or is too long.
+        InputError: the file cannot be read, or is too long.
     """
     try:
         size = path.stat().st_size
@@ -59,7 +59,7 @@ def load_bytes(path: Path) -> bytes:
 
 
 def read_analysis(data: bytes, source: str, analysis_type: str) -> Reading:
-    """The same of bytes that are there."""
+    """Read the bytes of a file of analysis data."""
     base = Reading(
         source=source, kind="analysis", name=analysis_type, sha256=hashlib.sha256(data).hexdigest(), size=len(data)
     )
@@ -98,7 +98,7 @@ def _of_json(root: Node, analysis_type: str) -> tuple[list[Observation], list[Re
 
 
 def _of_known(root: Node) -> tuple[list[Observation], list[Remark]] | None:
-    """What a report of a known tool says, with places below the root; None where it is none."""
+    """Read a report of a known tool, with places below the root; None for other data."""
     data = root.value
     if (findings := read_sarif(data)) is not None or (findings := read_trivy(data)) is not None:
         return _of_scan(findings, root)
@@ -170,7 +170,7 @@ _GENERIC = {
 
 
 def _checks(root: Node) -> list[Observation]:
-    """Entries of checklists in a review."""
+    """Return the entries of checklists in a review."""
     found = []
     for node, bad in failing_cases(root):
         people = {"reviewer", "stakeholder", "approver", "approval", "signoff", "feedback"}
@@ -182,7 +182,7 @@ def _checks(root: Node) -> list[Observation]:
 
 
 def _is_hollow(root: Node) -> bool:
-    """Whether all that it holds beside names and dates stands for something that nobody wrote."""
+    """Whether a document has only names, dates and placeholders."""
     leaves = [node for node in root.walk() if not isinstance(node.value, dict | list)]
     return not any(_informs(node) for node in leaves)
 
@@ -199,7 +199,7 @@ def _informs(node: Node) -> bool:
 
 
 def steering(root: Node) -> Iterator[Remark]:
-    """Attempts to steer the reader, and claims of waivers, in any text of a document."""
+    """Yield attempts to steer the reader, and claims of waivers, in any text of a document."""
     for node in root.walk():
         if isinstance(node.value, str):
             yield from found_in_text(node.value, node.pointer)
@@ -279,7 +279,7 @@ def _of_xml(root: Element, text: str, source: str) -> tuple[list[Observation], l
     if coverage is not None:
         return _of_coverage(coverage, lambda at: value_at(root, at) or ""), []
     if tag_of(root) not in ("testsuites", "testsuite"):
-        raise InputError(f"is no report that is known (<{tag_of(root)}>)", where=source)
+        raise InputError(f"is not a known report (<{tag_of(root)}>)", where=source)
     return _of_junit(text, root, source)
 
 
@@ -351,14 +351,14 @@ def _of_junit(text: str, root: Element, source: str) -> tuple[list[Observation],
 
 
 def _declared(root: Element) -> int | None:
-    """Failures and errors by the attributes of the suites; None where they have none."""
+    """Return the failures and errors in the attributes of the suites; None if they have none."""
     suites = [root] if tag_of(root) == "testsuite" else [one for one in root if tag_of(one) == "testsuite"]
     counts = [one.get(name, "") for one in suites for name in ("failures", "errors")]
     return sum(int(one) for one in counts if one.isdigit()) if any(one.isdigit() for one in counts) else None
 
 
 def _case_paths(element: Element, path: str) -> dict[str, str]:
-    """Where each case that did not pass stands, by its name."""
+    """Return name -> path of each case that did not pass."""
     found: dict[str, str] = {}
     for child in element:
         at = child_path(path, element, child)

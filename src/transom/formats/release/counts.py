@@ -1,4 +1,4 @@
-"""Test results of any shape: counts, groups of counts, lists of cases."""
+"""Reads test results of any shape: counts, groups of counts, lists of cases."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_SHOWN = 5
 
 @dataclass
 class Group:
-    """An object with counts; a count is a number and the node where it stands."""
+    """An object with counts; a count is a number and its node."""
 
     node: Node
     counts: dict[str, tuple[float, Node]] = field(default_factory=dict)
@@ -39,11 +39,11 @@ class Group:
 
     @property
     def is_list(self) -> bool:
-        """Whether all that it counts is a list of what failed, which may name examples only."""
+        """Whether all its counts are lists of failures, which may be only examples."""
         return all(isinstance(node.value, list) for _, node in self.counts.values())
 
     def failed(self) -> tuple[float, str, list[tuple[float, Node]]] | None:
-        """How many failed, by which formula, from what."""
+        """Return the number of failures, the formula, and its operands; None if unknown."""
         parts = [self.counts[role] for role in ("failed", "errors") if role in self.counts]
         if "failed" in self.counts:
             return sum(value for value, _ in parts), " + ".join("ab"[: len(parts)]), parts
@@ -56,7 +56,7 @@ class Group:
         return max(rest, 0.0), " - ".join("abcd"[: len(operands)]), operands
 
     def executed(self) -> tuple[float, str, list[tuple[float, Node]]] | None:
-        """How many were carried out."""
+        """Return the number of executed cases, the formula, and its operands; None if unknown."""
         if "executed" in self.counts:
             return self.counts["executed"][0], "a", [self.counts["executed"]]
         ran = [self.counts[role] for role in ("passed", "failed", "errors") if role in self.counts]
@@ -73,7 +73,7 @@ class Group:
 
 
 def read_counts(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
-    """Observations `<prefix>.failed`, `.executed`, `.passed`, `.not_run`, `.pass_rate`, and what contradicts itself."""
+    """Return observations `<prefix>.failed`, `.executed`, `.passed`, `.not_run`, `.pass_rate`, and contradictions."""
     groups = [group for group in _groups(root) if group.node.nature not in ("history", "limit")]
     listed = failing_cases(root)
     measured = [group for group in groups if group.node.nature == "measured"]
@@ -108,14 +108,14 @@ def _units(nodes: Sequence[Node]) -> list[tuple[float, Node]]:
 
 
 def role_of(key: Sequence[str]) -> str | None:
-    """What a key counts: `total_failed` -> `failed`, `tests` -> `total`; None for any other key."""
-    said = set(key)
-    if {"not", "run"} <= said or {"not", "executed"} <= said:
-        return "blocked" if said <= _NOISE else None
+    """Return what a key counts: `total_failed` -> `failed`, `tests` -> `total`; None for any other key."""
+    key_set = set(key)
+    if {"not", "run"} <= key_set or {"not", "executed"} <= key_set:
+        return "blocked" if key_set <= _NOISE else None
     for role, names in _ROLES.items():
-        if said & names and said - names <= _NOISE:
+        if key_set & names and key_set - names <= _NOISE:
             return role
-    return "total" if said and said <= word_set("test case scenario unit uat number of") else None
+    return "total" if key_set and key_set <= word_set("test case scenario unit uat number of") else None
 
 
 def _groups(root: Node) -> list[Group]:
@@ -147,7 +147,7 @@ def _group(node: Node, depth: int) -> Group | None:
 
 
 def _alone(group: Group) -> Group | None:
-    """A single count is one only where the document itself or its summary has it."""
+    """Return a group with a single count only if it is the document itself or its summary."""
     top = group.node.parent is None or bool(_SUMS & set(group.node.words))
     return group if top and {"failed", "passed"} & group.counts.keys() else None
 
@@ -158,7 +158,7 @@ def _is_open(entry: Node) -> bool:
 
 
 def _of_main(groups: list[Group], prefix: str) -> list[Observation]:
-    """Of the group that sums the document up; of the uppermost ones together where none does."""
+    """Read the group that summarises the document, or the sum of the uppermost groups."""
     least = min(group.depth for group in groups)
     top = [group for group in groups if group.depth == least]
     sums = [group for group in groups if _SUMS & set(group.node.words) and group.depth <= least + 1]
@@ -200,14 +200,14 @@ def _of_group(group: Group, prefix: str) -> list[Observation]:
         rate = 100 * passed / executed[0]
         found.append(derived(f"{prefix}.pass_rate", group.node, rate, "100 * (1 - a / b)", operands, unit="%"))
     whole = max((group.counts[role] for role in ("total", "planned") if role in group.counts), default=None, key=_count)
-    if prefix == "uat" and executed and whole and whole[0] > executed[0]:  # a unit test may be skipped
+    if prefix == "uat" and executed and whole and whole[0] > executed[0]:  # only for UAT: a unit test may be skipped
         operands = [whole, (executed[0], executed[2][0][1])]
         found.append(derived(f"{prefix}.not_run", group.node, whole[0] - executed[0], "a - b", operands))
     return found
 
 
 def _unaccounted(group: Group) -> Observation | None:
-    """Cases of the total that are under no outcome."""
+    """Return the number of cases of the total without an outcome."""
     known = [one for one in group.node.children if role_of(one.words) not in (None, "total", "executed")]
     operands = [group.counts["total"], *((one.number, one) for one in known if one.number is not None)]
     rest = operands[0][0] - sum(value for value, _ in operands[1:])
@@ -219,7 +219,7 @@ def _count(counted: tuple[float, Node]) -> float:
 
 
 def failing_cases(root: Node) -> list[tuple[Node, list[Node]]]:
-    """Lists of cases with a status each, and those that failed."""
+    """Return lists of cases that all have a status, each with its failed cases."""
     found = []
     for node in root.walk():
         if node.nature in ("history", "limit") or not node.children:
@@ -232,7 +232,7 @@ def failing_cases(root: Node) -> list[tuple[Node, list[Node]]]:
 
 
 def case_status(node: Node) -> Status | None:
-    """The status of an entry of a list of cases; None of what is no case."""
+    """Return the status of an entry of a list of cases; None if it is not a case."""
     if not isinstance(node.value, dict) or _group(node, 0) is not None or node.get("severity", "priority"):
         return None
     status = node.get(*STATUS_KEYS)
@@ -261,7 +261,7 @@ def _failures(groups: Sequence[Group]) -> list[tuple[float, Node]]:
 
 
 def _parts_beyond(groups: list[Group], failed: float | None) -> list[tuple[list[Group], float]]:
-    """Sets of parts that together count more failures than the document's summary says."""
+    """Return sets of parts that together count more failures than the document's summary."""
     beside: dict[str, list[Group]] = {}
     for group in groups:
         if group.node.parent is not None:
@@ -276,14 +276,14 @@ def _parts_beyond(groups: list[Group], failed: float | None) -> list[tuple[list[
 
 
 def _rates(root: Node, prefix: str) -> list[Observation]:
-    """Rates that a document states itself."""
+    """Return the pass rate that a document states itself."""
     found = []
     for node in root.walk():
-        said = set(node.words)
-        if node.number is None or not {"rate", "percentage", "percent", "pct", "ratio"} & said:
+        key = set(node.words)
+        if node.number is None or not {"rate", "percentage", "percent", "pct", "ratio"} & key:
             continue
-        if said & _ROLES["passed"] and node.nature not in ("history", "limit"):
-            share = "ratio" in said or ("." in str(node.value) and "rate" in said and not {"percent", "pct"} & said)
+        if key & _ROLES["passed"] and node.nature not in ("history", "limit"):
+            share = "ratio" in key or ("." in str(node.value) and "rate" in key and not {"percent", "pct"} & key)
             value = node.number * 100 if node.number <= 1 and share else node.number
             found.append(observe(f"{prefix}.stated_pass_rate", node, value, unit="%"))
     return found[:1]

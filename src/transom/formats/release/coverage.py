@@ -1,4 +1,4 @@
-"""Coverage of any shape: the share of lines, and of branches where it is told."""
+"""Reads coverage of any shape: the share of lines, and of branches if present."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COVERED, _TOTAL = {"covered", "hit"}, {"total", "count", "valid", "statement", 
 
 
 def read_coverage(root: Node) -> list[Observation]:
-    """Observations `coverage.line` and `coverage.branch` of the whole, with the limit that stands beside each."""
+    """Return observations `coverage.line` and `coverage.branch` of the whole, each with its limit."""
     found: list[Observation] = []
     for measure, own, not_own in (("coverage.line", _LINES, _BRANCHES), ("coverage.branch", _BRANCHES, _LINES)):
         candidates = [
@@ -51,7 +51,7 @@ def _context(node: Node, depth: int = 2) -> set[str]:
 
 
 def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
-    """Whether a number is a share that tests cover: of lines or of the whole, and of nothing else."""
+    """Whether a number is a coverage share of lines, branches or the whole, and of nothing else."""
     number = node.number
     if number is None or not 0 <= number <= 100 or _in_part(node):
         return False
@@ -67,7 +67,7 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
     beside = node.parent.children if node.parent is not None else ()
     if "total" in said and not said & (_PERCENT - _COVERED) and any(_COVERED & set(one.words) for one in beside):
-        return False  # a number of lines
+        return False  # a count of lines, not a share
     return covers and bool(said & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= said
 
 
@@ -76,7 +76,7 @@ def _document_of_coverage(node: Node) -> bool:
 
 
 def _in_part(node: Node) -> bool:
-    """Whether it is of one module or file, and not of the whole."""
+    """Whether a node belongs to one module or file, not to the whole."""
     around = node.parent
     while around is not None:
         parts = word_set("module file package component class directory service layer uncovered")
@@ -123,7 +123,7 @@ def _limit(best: Node, root: Node, own: set[str]) -> Node | None:
 
 
 def _from_counts(root: Node, measure: str, own: set[str]) -> Observation | None:
-    """Covered and total lines, where no share is told: `lines: {total: 200, covered: 164}`, `lines_covered: 164`."""
+    """Compute a share from counts: `lines: {total: 200, covered: 164}`, `lines_covered: 164`."""
     for node in root.walk():
         if not isinstance(node.value, dict) or node.nature in ("history", "limit") or _in_part(node):
             continue

@@ -1,4 +1,4 @@
-"""Planning documents, read line by line however long they are: substance, placeholders, claims, attempts to steer."""
+"""Reads planning documents of any length line by line: substance, placeholders, claims, attempts to steer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transom.formats.release.words import words
 from transom.formats.text_files import ReadAgain, TextFile
 
 MOST_BYTES = 64 << 20
-"""Of a document; what is longer is read up to there, and said to be."""
+"""Bytes of a document that are read; the reading tells if there are more."""
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _WORD = re.compile(r"[^\W\d_][\w'-]+")
@@ -48,14 +48,14 @@ _DEPENDENCIES = re.compile(r"\bdepend(?:s|enc(?:y|ies))\b", re.IGNORECASE)
 _COMPONENTS = re.compile(r"^(?:\d+[.)]?\s*)?(?:components?|modules?|building blocks)$", re.IGNORECASE)
 _LONGEST_NAME, _MOST_NAMES = 80, 12
 _LONGEST_LINE = 4000
-_MOST_HEAD = 60  # lines in which a document tells its own stage
+_MOST_HEAD = 60  # first lines, in which a document may state its own stage
 _MOST_REMARKS = 40
 
 
 def read_document(path: Path, source: str, name: str) -> Reading:
-    """What a document says; never raises for what is in the file."""
+    """Read a document; errors in the file become the reading's state and reason."""
     reader = _Reader()
-    words()  # a vocabulary that cannot be read is no fault of the document
+    words()  # load it first: an error in the vocabulary is not the document's
     file = TextFile(path, limit=256 << 20)
     state: State = "read"
     why = ""
@@ -118,11 +118,11 @@ def _read(file: TextFile, reader: _Reader) -> None:
                     return
             return
         except ReadAgain:
-            reader.__init__()  # type: ignore[misc]  # the pass began with another encoding: everything anew
+            reader.__init__()  # type: ignore[misc]  # the encoding changed: start anew
 
 
 class _Reader:
-    """Takes a document's lines in order."""
+    """Reads a document's lines in order."""
 
     def __init__(self) -> None:
         self.line = self.size = self.words = self.hollow = 0
@@ -133,7 +133,7 @@ class _Reader:
         self._fenced = self._commented = False
         self._section = ""
         self._depends = self._risky = False
-        self._parts = 0  # the level of the heading below which each heading is a component
+        self._parts = 0  # level of a heading whose subheadings are components
         self._controls = 0
 
     def take(self, line: str) -> None:
@@ -166,7 +166,7 @@ class _Reader:
         self._risk(text)
 
     def _visible(self, text: str) -> str:
-        """A line without comments, such as a template's hints, which may go over several lines."""
+        """Return a line without comments, which may span lines."""
         shown = ""
         while text:
             before, mark, text = text.partition("-->" if self._commented else "<!--")
@@ -212,7 +212,7 @@ class _Reader:
                 )
 
     def _depend(self, text: str) -> None:
-        """A row or a bullet below a heading that speaks of dependencies."""
+        """Record a dependency from a table row or a bullet below a heading on dependencies."""
         if not self._depends:
             return
         row = re.match(r"\s*\|\s*([^|]+?)\s*\|", text)

@@ -1,4 +1,4 @@
-"""Jira's issue and changelog of a feature as readings."""
+"""Reads a feature's Jira issue and changelog."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_SHOWN = 5
 
 
 def read_issue_file(data: bytes, source: str) -> Reading:
-    """What an issue says: its status, what blocks it, what is left to do."""
+    """Read an issue: its status, its blockers, its open subtasks."""
     base = Reading(source=source, kind="jira", name="jira", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
     try:
         root = Node(parse_json(data.decode("utf-8-sig", "replace"), source))
@@ -48,7 +48,7 @@ def _status(issue: Issue, root: Node) -> Observation:
 
 
 def _stops(issue: Issue, root: Node) -> list[Observation]:
-    """An issue whose status or flag says that it is held up."""
+    """Return observations of a status or a flag that marks the issue as blocked."""
     state = root.find(issue.status_at)
     flags = [one for one in root.walk() if one.words in (("blocked",), ("flagged",)) and one.pointer.count("/") <= 2]
     held = [state] if state is not None and words().status_of(issue.status) in ("fail", "conditional") else []
@@ -85,7 +85,7 @@ def _done(one: LinkedIssue) -> bool:
 
 
 def read_changelog_file(data: bytes, source: str) -> Reading:
-    """What a changelog says: the last step of the status."""
+    """Read a changelog: the last change of the status."""
     base = Reading(
         source=source, kind="jira", name="changelog", sha256=hashlib.sha256(data).hexdigest(), size=len(data)
     )

@@ -1,10 +1,10 @@
-"""Measures in words."""
+"""Names of measures in words."""
 
 from __future__ import annotations
 
 
 def words_of(measure: str) -> str:
-    """A measure in words: `tests.failed` -> `failed tests`."""
+    """Return a measure in words: `tests.failed` -> `failed tests`."""
     named = {
         "tests.failed": "failed tests",
         "tests.executed": "executed tests",

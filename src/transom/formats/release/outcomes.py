@@ -1,4 +1,4 @@
-"""How a report ends by its own account: every status that stands at its head."""
+"""Outcomes that a report states itself: the statuses at its top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REST = word_set("overall final latest last build pipeline run scan test report 
 
 
 def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
-    """The statuses of an object that are about the whole of it: `status`, `conclusion`, `success`, `quality_gate`."""
+    """Return the statuses of an object as a whole: `status`, `conclusion`, `success`, `quality_gate`."""
     return [
         (child, status)
         for child in (node.children if isinstance(node.value, dict) and node.nature not in ("history", "limit") else ())
@@ -26,7 +26,7 @@ def outcomes_of(node: Node) -> list[tuple[Node, Status]]:
 
 
 def own_doubts(root: Node) -> Iterator[Observation]:
-    """Observations `source.outcome`: a report, or a part of it, that says of itself that it did not end well."""
+    """Yield observations `source.outcome` of a report, or a part of it, that states that it did not end well."""
     for node in (root, *(child for child in root.children if child.place < 0)):
         for child, status in outcomes_of(node):
             if status == "fail" or (node is root and status != "pass"):

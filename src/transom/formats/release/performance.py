@@ -1,4 +1,4 @@
-"""Performance figures beside what is asked of them, in whatever order they stand."""
+"""Reads performance figures and their limits, in any arrangement."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _AT_LEAST = {"throughput", "availability", "success_rate"}
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a figure measures.
+    """The quantity of a figure.
 
     Attributes:
         kind: `latency | error_rate | success_rate | throughput | availability | cpu | memory`.
-        statistic: `p95`, `average`, ..., empty where the key names none.
+        statistic: `p95`, `average`, ..., "" if the key names none.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Quantity:
 
 
 def read_performance(root: Node) -> list[Observation]:
-    """Observations `performance.<kind>`, each with its limit where the source has one, in ms, % and /s."""
+    """Return observations `performance.<kind>` in ms, % and /s, each with its limit if the source has one."""
     found: list[Observation] = []
     for node in root.walk():
         quantity = None if node.nature in ("limit", "history") else quantity_of(node)
@@ -83,7 +83,7 @@ def read_performance(root: Node) -> list[Observation]:
 
 
 def _failed_share(node: Node) -> list[Observation]:
-    """The error rate of an object that counts requests: `total_requests: 1000, failed_requests: 20`."""
+    """Compute the error rate from counts of requests: `total_requests: 1000, failed_requests: 20`."""
     if not isinstance(node.value, dict) or node.nature != "measured":
         return []
     counts = {frozenset(one.words) - {"count", "number", "of"}: one for one in node.children if one.number is not None}
@@ -98,7 +98,7 @@ def _failed_share(node: Node) -> list[Observation]:
 
 
 def quantity_of(node: Node) -> Quantity | None:
-    """By the words of the key; of `value` and `actual` by those around it."""
+    """Return the quantity by the words of the key; for `value` and `actual` by the words around it."""
     if isinstance(node.value, dict | list | bool) or node.value is None:
         return None
     said = set(node.words)
@@ -121,7 +121,7 @@ def quantity_of(node: Node) -> Quantity | None:
 
 
 def _named(said: set[str]) -> Quantity | None:
-    if {"total", "sum", "cumulative"} & said:  # of all requests together, as locust has it
+    if {"total", "sum", "cumulative"} & said:  # a sum over all requests, as in locust
         return None
     statistic = _statistic(said)
     rate = bool({"rate", "ratio", "percent", "pct", "percentage"} & said)
@@ -148,7 +148,7 @@ def _statistic(said: set[str]) -> str:
 
 
 def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
-    """The value in ms, % or /s, with its unit; of a share without a unit `?`."""
+    """Return the value in ms, % or /s, with its unit; `?` for a share without a unit."""
     match = _AMOUNT.fullmatch(str(node.value)) if isinstance(node.value, int | float | str) else None
     if match is None:
         return None
@@ -167,7 +167,7 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
 
 
 def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None) -> tuple[float, str]:
-    """A share in percent. Where no unit is told a limit beside it tells whether both are shares of one."""
+    """Convert a share to percent. Without a unit, its limit shows whether both are shares of 1."""
     number, unit = amount
     if unit == RATIO:
         return round(number * 100, 6), "%"
@@ -190,7 +190,7 @@ def _unit_beside(node: Node) -> str:
 
 
 def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None, Node | None]:
-    """The limit that stands nearest: beside the figure, beside what it is part of, or in targets further up."""
+    """Return the nearest limit: beside the figure, beside its parents, or in targets further up."""
     around = node.parent
     inner = node
     while around is not None:
@@ -205,7 +205,7 @@ def _limit_of(node: Node, quantity: Quantity) -> tuple[tuple[float, str] | None,
 
 
 def _is_bound(child: Node, node: Node) -> bool:
-    """`max` or `min` beside a plain `value`, where they are no statistics."""
+    """Whether `max` or `min` beside a plain `value` are bounds, not statistics."""
     return bool(set(child.words) <= {"max", "min", "maximum", "minimum"} and set(node.words) <= _TRANSPARENT)
 
 
@@ -214,7 +214,7 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
     if not isinstance(child.value, dict | list):
         own = _named(rest | ({"latency"} if _STATISTIC.search(" ".join(rest)) and not _named(rest) else set()))
         beside = child.parent is node.parent
-        # A bare `target` is of the figure that it stands beside; a named one is of what it names.
+        # A bare `target` belongs to the figure beside it; a named one to the figure that it names.
         fits = _fits(own, quantity) if rest else beside and _is_only_figure(node)
         amount = amount_of(child, quantity) if fits else None
         return (amount, child) if amount else None
@@ -226,12 +226,12 @@ def _limit_in(child: Node, quantity: Quantity, node: Node) -> tuple[tuple[float,
             own = Quantity("latency", _statistic(same_place))
         if own is not None and _fits(own, quantity) and (amount := amount_of(leaf, quantity)):
             found.append((not _names(leaf, child) & _names(node), amount, leaf))
-    best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint, else of any
+    best = min(found, key=lambda one: one[0], default=None)  # of the same endpoint if possible
     return best[1:] if best is not None else None
 
 
 def _names(node: Node, within: Node | None = None) -> set[str]:
-    """The keys and names that a node stands under."""
+    """Return the keys and names above a node."""
     around, names = node.parent, set()
     while around is not None and around is not within:
         names |= {around.key, around.label}
@@ -251,7 +251,7 @@ def _is_only_figure(node: Node) -> bool:
 
 
 def _flag(node: Node) -> list[Observation]:
-    """What a source says itself of a figure: `meets_target: false`, `status: FAIL`."""
+    """Return the source's own judgement of a figure: `meets_target: false`, `status: FAIL`."""
     said = set(node.words)
     if node.nature in ("history", "planned", "estimate"):
         return []

@@ -1,4 +1,4 @@
-"""Results of a pipeline: how its latest run ended, and which of its stages failed."""
+"""Reads results of a pipeline: the outcome of its latest run, and its failed stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LATEST = {"latest", "last", "current", "recent"}
 
 
 def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
-    """Observations `pipeline.status` of the latest run and `pipeline.failed_stages` in it."""
+    """Return observations `pipeline.status` of the latest run and `pipeline.failed_stages` in it."""
     run, certain = _latest_run(root)
     found: list[Observation] = []
     remarks: list[Remark] = []
@@ -44,7 +44,7 @@ def read_pipeline(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 
 def _status_of(run: Node) -> tuple[Node | None, Status | None]:
-    """How a run ended, the worst of what it says: `status: completed` beside `conclusion: failure` is a failure."""
+    """Return a run's outcome, the worst that it states: `completed` beside `conclusion: failure` is a failure."""
     return min(outcomes_of(run), key=lambda one: _WORST.index(one[1]), default=(None, None))
 
 
@@ -54,7 +54,7 @@ def _label(run: Node) -> str:
 
 
 def _latest_run(root: Node) -> tuple[Node, bool]:
-    """The run that counts, and whether it is certain that it is the latest."""
+    """Return the latest run, and whether that is certain."""
     for node in root.walk():
         named = isinstance(node.value, dict) and node.parent is not None and _LATEST & set(node.words)
         if named and not _BY_END & set(node.words) and _ended(node):
@@ -80,7 +80,7 @@ def _ended(run: Node) -> Status | None:
 
 
 def _stages(run: Node) -> list[tuple[Node, Status]]:
-    """The stages of a run with a status each: a list, or an object by name; required ones only where that is told."""
+    """Return the stages of a run, from a list or an object by name, with their status; optional ones excluded."""
     found: list[tuple[Node, Status]] = []
     for child in run.children if isinstance(run.value, dict) else ():
         if _STAGES & set(child.words) and "failed" in child.words:  # `failed_jobs: 2`, `failed_stages: [deploy]`

@@ -1,4 +1,4 @@
-"""What stands at a place of a source, and whether a value stands there."""
+"""Looks up the passage at a place of a source, and checks whether a value is in a passage."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from transom.formats.release.tree import Node, parse_json
 from transom.formats.xml_paths import read_xml, value_at
 
 _MOST_PASSAGE = 20_000
-_MAY_BE_CUT = 200  # characters from which a quotation may end within a word
+_MAY_BE_CUT = 200  # a longer quotation may end within a word
 _SPACES = r"\s*"
 _UNQUOTED = str.maketrans("", "", '"\\')
 
 
 class Source:
-    """A source in which places are looked up; it is parsed once.
+    """A source for looking up places; it is parsed once.
 
     Args:
-        data: its bytes.
-        name: for messages.
+        data: the source's bytes.
+        name: the source's name, for messages.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
         self._data, self._name = data, name
 
     def at(self, locator: str) -> str:
-        """What stands at a locator; empty where there is nothing.
+        """Return the passage at a locator; "" if there is none.
 
         Raises:
             InputError: the source cannot be read.
@@ -68,7 +68,7 @@ class Source:
 
 
 def stands_in(value: str, passage: str) -> bool:
-    """Whether a value stands in a passage: a number as a number, words as whole ones, to the letter but for spaces."""
+    """Whether a passage contains a value: a number as a number, whole words, exactly but for spaces."""
     signs = "".join(value.translate(_UNQUOTED).split())
     if not signs:
         return False
@@ -79,10 +79,10 @@ def stands_in(value: str, passage: str) -> bool:
     return re.search(pattern, passage.translate(_UNQUOTED)) is not None
 
 
-def _number_in(shown: str, text: str) -> bool:
+def _number_in(value: str, text: str) -> bool:
     try:
         return any(
-            Decimal(word.strip('",:')) == Decimal(shown) for word in text.split() if word.strip('",:')[:1].isdigit()
+            Decimal(word.strip('",:')) == Decimal(value) for word in text.split() if word.strip('",:')[:1].isdigit()
         )
     except InvalidOperation:
         return False

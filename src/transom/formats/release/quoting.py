@@ -1,4 +1,4 @@
-"""Observations of nodes of a JSON document, with the text that they rest on."""
+"""Creates observations of JSON nodes, with the quoted text as evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_QUOTED = 240
 
 
 def quote_of(node: Node) -> str:
-    """A node as it stands, `"failed": 14`, cut where it is long."""
+    """Return a node as written, `"failed": 14`, cut if it is long."""
     text = compact_json(node.value)
     if len(text) > _MOST_QUOTED:
         text = f"{text[:_MOST_QUOTED]}…"
@@ -22,7 +22,7 @@ def quote_of(node: Node) -> str:
 
 
 def observe(measure: str, node: Node, value: float | str, *, label: str = "", **more: Any) -> Observation:
-    """An observation of a node's value."""
+    """Create an observation of a node's value."""
     return Observation(
         measure=measure,
         value=value,
@@ -43,10 +43,10 @@ def _said(node: Node) -> str:
 def derived(
     measure: str, node: Node, value: float, formula: str, operands: Sequence[tuple[float, Node]], *, unit: str = ""
 ) -> Observation:
-    """An observation that is calculated from values below a node.
+    """Create an observation that is calculated from values below a node.
 
     Args:
-        formula: over `a`, `b`, ... in the order of the operands.
+        formula: formula over `a`, `b`, ... in the order of the operands.
     """
     rows = tuple(Operand(value=plain_number(number), locator=of.pointer, quote=quote_of(of)) for number, of in operands)
     quote = ", ".join(f"{name}: {row.quote}" for name, row in zip(string.ascii_lowercase, rows, strict=False))
@@ -63,5 +63,5 @@ def derived(
 
 
 def plain_number(value: float) -> str:
-    """`14` for 14.0, `0.1` for 0.1."""
+    """Format a number: `14` for 14.0, `0.1` for 0.1."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(round(value, 10))

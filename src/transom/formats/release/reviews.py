@@ -1,4 +1,4 @@
-"""Reviews and sign-offs: what each person decided, under which conditions, with which doubts."""
+"""Reads reviews and sign-offs: each person's decision, its conditions, its doubts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_PERSON = word_set(
 
 
 def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
-    """Observations `review.decision` (the whole), `review.person` (each), `review.condition`; doubts as remarks."""
+    """Return observations `review.decision`, `review.person`, `review.condition`; and doubts as remarks."""
     found: list[Observation] = []
     for node, status in _overall(root):
         found.append(observe("review.decision", node, status, label="the review", nature="measured"))
@@ -48,7 +48,7 @@ def read_decisions(root: Node) -> tuple[list[Observation], list[Remark]]:
 
 
 def _overall(root: Node) -> list[tuple[Node, Status]]:
-    """The decision, and what stands beside it and says less."""
+    """Return the overall decision, and weaker statements beside it."""
     if not isinstance(root.value, dict):
         return []
     for place in (root, *(child for child in root.children if isinstance(child.value, dict) and _is_summary(child))):
@@ -71,7 +71,7 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
 
 
 def _against(node: Node) -> tuple[Node, Status] | None:
-    """`approved_for_production: false`, `revoked: true`."""
+    """Return a node that says no: `approved_for_production: false`, `revoked: true`."""
     said = set(node.words)
     if said & (_ASKED | {"condition", "conditionally", "pending"}):
         return None
@@ -81,7 +81,7 @@ def _against(node: Node) -> tuple[Node, Status] | None:
 
 
 def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]:
-    """Sign-offs that are counted or listed: `{required: 3, received: 2}`, `{pm: true}`, `missing: [legal]`."""
+    """Yield counted or listed sign-offs: `{required: 3, received: 2}`, `{pm: true}`, `missing: [legal]`."""
     for node in root.walk():
         if not isinstance(node.value, dict) or node.nature == "history":
             continue
@@ -101,7 +101,7 @@ def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]
 
 
 def _number(node: Node, names: frozenset[str]) -> Node | None:
-    """The number of sign-offs under one of these names."""
+    """Return the number of sign-offs under one of these names."""
     numbers = (one for one in node.children if one.number is not None and names & set(one.words))
     return next((one for one in numbers if set(one.words) <= names | _SIGNED | _PEOPLE | _COUNTS), None)
 
@@ -117,7 +117,7 @@ def _is_summary(node: Node) -> bool:
 
 
 def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
-    """Each person's or group's own decision, wherever it stands."""
+    """Yield the decision of each person or group, at any depth."""
     for node in root.walk():
         if not isinstance(node.value, dict) or node.parent is None or node.nature in ("history", "limit"):
             continue
@@ -142,7 +142,7 @@ def _prose(node: Node) -> list[Node]:
 
 
 def _conditions(root: Node) -> Iterator[Node]:
-    """Conditions of an approval that are not met yet."""
+    """Yield the conditions of an approval that are not met yet."""
     for node in root.walk():
         if "condition" not in node.words or node.nature in ("history", "limit") or node.place >= 0:
             continue
@@ -175,13 +175,13 @@ def _doubts(root: Node) -> Iterator[Remark]:
 
 
 def _settled(node: Node) -> bool:
-    """Whether it belongs to an entry that is closed."""
+    """Whether a node belongs to a closed entry."""
     state = node.parent.get("status", "state", "resolution") if node.parent is not None else None
     return state is not None and words().fate_of(state.value) == "closed"
 
 
 def sentence(text: str, at: int) -> str:
-    """The sentence of a text that a place lies in, at most 240 characters of it."""
+    """Return the sentence at a position of a text, at most 240 characters."""
     start = max(text.rfind(sign, 0, at) for sign in ".!?\n") + 1
     ends = [end for sign in (". ", "! ", "? ", "\n") if (end := text.find(sign, at)) >= 0]
     return " ".join(text[start : min(ends, default=len(text)) + 1].split())[:240]

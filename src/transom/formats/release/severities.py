@@ -1,4 +1,4 @@
-"""Findings, vulnerabilities and defects by severity: counts, and lists whose entries say what became of them."""
+"""Reads findings, vulnerabilities and defects by severity: counts, and lists whose entries have a state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_SHOWN = 5
 
 
 def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Remark]]:
-    """Observations `<prefix>.critical` ... `.low` of what is open, and remarks on what is not."""
+    """Return observations `<prefix>.critical` ... `.low` of open entries, and remarks on others."""
     listed, remarks = _listed(root, prefix)
     counted = list(_counted(root))
     found: list[Observation] = []
@@ -41,7 +41,7 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
             found.append(derived(f"{prefix}.{severity}", place, float(len(still)), "count of open entries", counts))
         for node, value in ((node, value) for level, node, value in counted if level == severity):
             if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
-                continue  # it counts all that were found, and the list says which are open
+                continue  # the number counts all entries, the list tells which are open
             found.append(observe(f"{prefix}.{severity}", node, value))
             if listed and value != len(still) and severity in ("critical", "high"):
                 text = f"{value:g} {severity} counted, {len(still)} open in the list"
@@ -54,7 +54,7 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
 
 
 def _empty_list(root: Node) -> Node | None:
-    """A list of findings that has none, where every such list is empty and nothing tells of trouble."""
+    """Return an empty list of findings, if every such list is empty and no status tells of trouble."""
     lists = [node for node in root.walk() if isinstance(node.value, list) and _LISTS & set(node.words)]
     told = {words().status_of(node.value) for node in root.walk() if not isinstance(node.value, dict | list)}
     if not lists or any(node.value or node.nature != "measured" for node in lists):
@@ -64,7 +64,7 @@ def _empty_list(root: Node) -> Node | None:
 
 
 def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], list[Remark]]:
-    """Entries with a severity, and what became of each."""
+    """Return entries with a severity and a fate (`open`, `closed`, `accepted`), and remarks."""
     rows: list[tuple[Severity, Node, str]] = []
     remarks: list[Remark] = []
     for node in root.walk():
@@ -83,7 +83,7 @@ def _listed(root: Node, prefix: str) -> tuple[list[tuple[Severity, Node, str]], 
 
 
 def _entry(node: Node) -> tuple[Severity, str] | None:
-    """The severity and the fate of an entry of a list of findings; None of what is none."""
+    """Return severity and fate of an entry of a list of findings; None if it is not one."""
     parent = node.parent
     if parent is None or node.nature in ("history", "limit"):
         return None
@@ -94,7 +94,7 @@ def _entry(node: Node) -> tuple[Severity, str] | None:
         return None
     severity = _told(node)
     if severity and any(child.number is not None and set(child.words) <= _COUNTED for child in node.children):
-        return None  # it counts the findings of a severity
+        return None  # the entry counts findings of a severity
     if severity is None and of_list and "blocker" in (*node.words, *parent.words):
         severity = "critical"
     aside = {"risk", "recommendation", "concern"} & set(node.words) and not _ACCEPTED & set(node.words)
@@ -131,7 +131,7 @@ def _is_suppressed(node: Node) -> bool:
 
 
 def _counted(root: Node) -> Iterator[tuple[Severity, Node, float]]:
-    """Numbers under the name of a severity, but of what is gone."""
+    """Yield numbers under the name of a severity, except counts of closed findings."""
     for node in root.walk():
         number = node.number
         if number is None or node.place >= 0 or node.nature in ("history", "limit"):
@@ -158,7 +158,7 @@ def _severity_of_key(node: Node) -> Severity | None:
 
 
 def _open_beside(node: Node) -> bool:
-    """Whether what is counted has a sibling that counts the open ones: `found: {high: 3}, open: {high: 0}`."""
+    """Whether a sibling counts the open ones: `found: {high: 3}, open: {high: 0}`."""
     parent = node.parent
     if parent is None or _OPEN & set(_around(node)):
         return False

@@ -1,4 +1,4 @@
-"""What is read from a source: observations with their places, and remarks."""
+"""Results of reading a source: observations with their places, and remarks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ABSENT: frozenset[State] = frozenset({"absent", "empty", "placeholder", "unreada
 
 
 class Shape(BaseModel):
-    """Base of all shapes: frozen, no unknown keys."""
+    """Base of the models: frozen, no unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Operand(Shape):
-    """A value that another one is calculated from."""
+    """An operand of a calculated value."""
 
     value: str
     locator: str
@@ -30,18 +30,18 @@ class Operand(Shape):
 
 
 class Observation(Shape):
-    """One thing that a source says, and where.
+    """One statement of a source, with its place.
 
     Attributes:
-        measure: what it is, e.g. `tests.failed`.
-        value: a number as it stands, or a status (`pass`, `fail`, `conditional`, `pending`, `progress`).
-        unit: `%`, `ms`, `/s` or empty.
+        measure: the measure's name, e.g. `tests.failed`.
+        value: a number, or a status (`pass`, `fail`, `conditional`, `pending`, `progress`).
+        unit: `%`, `ms`, `/s` or "".
         locator: JSON pointer, path of an XML element, `line:12`, or `lines:3-9`.
-        label: of what, for people: a test, an endpoint, a reviewer.
-        said: of a status, the word that stands there.
-        nature: only what is `measured` decides.
-        limit: what the source itself asks for, `at_most` or at least.
-        formula: of a derived value, over the operands `a`, `b`, ...
+        label: name of the test, endpoint or reviewer.
+        said: the status as written.
+        nature: only `measured` values decide.
+        limit: the source's own target, an upper bound with `at_most`, else a lower one.
+        formula: formula of a calculated value over the operands `a`, `b`, ...
     """
 
     measure: str
@@ -64,7 +64,7 @@ class Observation(Shape):
 
 
 class Remark(Shape):
-    """Something to be reported that is no measurement."""
+    """Something to report that is not a measurement."""
 
     kind: RemarkKind
     text: str
@@ -75,14 +75,14 @@ class Remark(Shape):
 
 
 class Reading(Shape):
-    """What came of reading one source.
+    """The result of reading one source.
 
     Attributes:
-        source: path relative to the data folder, or an address.
+        source: path relative to the data folder, or a URL.
         name: the analysis type, the document's name, `jira`.
-        state: whether there was something to read.
-        why: of a source that says nothing, the reason.
-        words: of a document, words of substance.
+        state: whether the source could be read and has contents.
+        why: the reason if there are no observations.
+        words: words of substance of a document.
     """
 
     source: str

@@ -1,4 +1,4 @@
-"""A JSON document as a tree whose nodes know their pointer, the words of their key, and what their numbers are."""
+"""A JSON document as a tree of nodes with pointer, words of the key, and nature of the numbers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Node:
 
     Attributes:
         value: the value.
-        key: its key in an object, the key of its list for an entry.
+        key: its key in an object; for a list entry the list's key.
         pointer: JSON pointer (RFC 6901).
-        parent: None for the document.
+        parent: the parent node; None for the document.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class Node:
         return key_words(self.key)
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below it, from the top."""
+        """Yield this node and all nodes below it, from the top."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     @property
     def inner(self) -> Node:
-        """What an envelope such as `{"meta": ..., "data": ...}` or a list of one holds, as a document; its pointers
-        are those of the whole."""
+        """The contents of an envelope such as `{"meta": ..., "data": ...}` or of a list of one, as a document; pointers
+        stay those of the whole."""
         children = self.children
         if isinstance(self.value, dict):
             children = tuple(one for one in children if not set(one.words) <= _ENVELOPE)
@@ -75,7 +75,7 @@ class Node:
         return Node(children[0].value, pointer=children[0].pointer).inner
 
     def get(self, *keys: str) -> Node | None:
-        """The child whose key has the words of one of these, the first that is there."""
+        """Return the child whose key has the words of one of these; the first key with a child counts."""
         wanted = [key_words(key) for key in keys]
         for one in wanted:
             for child in self.children if isinstance(self.value, dict) else ():
@@ -84,7 +84,7 @@ class Node:
         return None
 
     def find(self, pointer: str) -> Node | None:
-        """The node that a pointer names."""
+        """Return the node at a pointer, or None."""
         node = self
         for step in pointer.split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
@@ -110,7 +110,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """A name for people: of an entry its own name, else its key."""
+        """A name for people: an entry's own name, else its key."""
         for name in _NAMES if isinstance(self.value, dict) else ():
             child = self.get(name)
             if child is not None and isinstance(child.value, str) and child.value.strip():
@@ -119,7 +119,7 @@ class Node:
 
     @cached_property
     def nature(self) -> Nature:
-        """What numbers in it are: a measurement, an estimate, a plan, of an earlier day, or a limit."""
+        """Nature of its numbers: measurement, estimate, plan, history or limit."""
         own = self._own_nature
         if own is not None:
             return own
@@ -136,7 +136,7 @@ class Node:
         return "history" if self._is_older_run() else None
 
     def _said_nature(self) -> Nature | None:
-        """What an object says of its own numbers, in a status, a flag or a note."""
+        """Return the nature that an object states in a status, a flag or a note."""
         if self._is_older_run():
             return "history"
         told = words().nature
@@ -155,14 +155,14 @@ class Node:
         return None
 
     def _is_older_run(self) -> bool:
-        """Whether it is an entry of a list of runs that has a later one."""
+        """Whether it is an entry of a list of runs with a later one."""
         if self.parent is None or self.place < 0 or not _RUN_LISTS & set(self.words):
             return False
         return self.parent.latest is not None and self.parent.latest != self.place
 
     @cached_property
     def latest(self) -> int | None:
-        """Of a list of runs the place of the last one by date or number; None where nothing tells it."""
+        """Position of the last run in a list, by date or number; None if unknown."""
         for names in (_DATES, ("number", "run_number", "build_number", "run", "build", "run_id", "id")):
             found = [(one.place, one.get(*names)) for one in self.children if isinstance(one.value, dict)]
             keys = [(place, _rank(node.value)) for place, node in found if node is not None]
@@ -173,12 +173,12 @@ class Node:
 
 
 def _waits(status: str) -> bool:
-    """Whether something did not happen yet; an open issue is no plan."""
+    """Whether a status means that something has not happened yet; an open issue is not a plan."""
     return words().status_of(status) == "pending" and not words().is_open(status)
 
 
 def _rank(value: Json) -> float | None:
-    """A number, or a day with the year first, as something that sorts; None where the order is a guess."""
+    """Return a sort key for a number, or a date with the year first; None if the order is uncertain."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):
@@ -194,15 +194,15 @@ def _rank(value: Json) -> float | None:
 
 
 def escape(key: str) -> str:
-    """A key as a step of a JSON pointer."""
+    """Escape a key as a step of a JSON pointer."""
     return key.replace("~", "~0").replace("/", "~1")
 
 
 def parse_json(text: str, where: str) -> Json:
-    """JSON, or one document a line (JSON lines) as a list.
+    """Parse JSON, or JSON lines as a list.
 
     Raises:
-        InputError: it is neither, or nested too deeply; with the line.
+        InputError: the text is neither, or nested too deeply; with the line.
     """
     try:
         value: Json = json.loads(text, parse_constant=lambda _: None)
@@ -234,5 +234,5 @@ def _depth(value: Json) -> int:
 
 
 def said(text: str) -> str:
-    """Words of a text in lower case, for comparing."""
+    """Return the words of a text in lower case, for comparison."""
     return " ".join(plain_words(text))

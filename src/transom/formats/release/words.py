@@ -1,4 +1,4 @@
-"""The vocabulary of `knowledge/words.yaml`: what a status, a severity or a key says, whoever wrote the file."""
+"""The vocabulary `words.yaml`: the meaning of statuses, severities and keys, whoever wrote the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Shape(BaseModel):
 
 
 class IssueWords(_Shape):
-    """How entries of a list of issues say what became of them."""
+    """Words for the state of an entry in a list of issues."""
 
     open: list[str]
     closed: list[str]
@@ -41,7 +41,7 @@ class IssueWords(_Shape):
 
 
 class NatureWords(_Shape):
-    """How keys and notes say what a number is."""
+    """Words in keys and notes for the nature of a number."""
 
     estimate: list[str]
     planned: list[str]
@@ -55,7 +55,7 @@ class NatureWords(_Shape):
 
 
 class TriggerWords(_Shape):
-    """Texts for a quick look before slower expressions are tried."""
+    """Texts for a quick check before slower regular expressions are tried."""
 
     steering: list[str]
     hollow: list[str]
@@ -86,12 +86,12 @@ class Words(_Shape):
 
     @cached_property
     def fates(self) -> Phrases:
-        """`closed` and `accepted` of an issue."""
+        """Phrases for a `closed` and an `accepted` issue."""
         return Phrases({"closed": self.issue.closed, "accepted": self.issue.accepted})
 
     @cached_property
     def natures(self) -> Phrases:
-        """Natures by the words of a key."""
+        """Phrases for the nature of a number, by the words of a key."""
         told = self.nature
         return Phrases(
             {"limit": told.limit, "estimate": told.estimate, "planned": told.planned, "history": told.history},
@@ -127,7 +127,7 @@ class Words(_Shape):
         return re.compile(self.placeholder_line, re.IGNORECASE)
 
     def status_of(self, text: object) -> Status | None:
-        """What a status says; None for prose and for words that are no status."""
+        """Return the meaning of a status; None for prose and for other words."""
         if isinstance(text, bool):
             return "pass" if text else "fail"
         if not isinstance(text, str):
@@ -149,17 +149,17 @@ class Words(_Shape):
         return cast("Status", found[0])
 
     def is_open(self, text: str) -> bool:
-        """Whether a status is one that issues have before they are closed."""
+        """Whether a status is usual for an issue that is not closed."""
         return " ".join(plain_words(text)) in self.issue.open
 
     def severity_of(self, text: object) -> Severity | None:
-        """`critical | high | medium | low`."""
+        """Return `critical | high | medium | low`, or None."""
         words = plain_words(text) if isinstance(text, str) else []
         found = self.severities.find(words) if 0 < len(words) <= 4 else iter(())
         return cast("Severity | None", next(found, None))
 
     def fate_of(self, text: object) -> Literal["open", "closed", "accepted"]:
-        """What became of an issue whose status that is; `open` where nothing says otherwise."""
+        """Return the state of an issue with this status; `open` by default."""
         words = plain_words(text) if isinstance(text, str) else []
         if not words or _UNDONE & set(self.fates.left_of(words)):
             return "open"
@@ -168,7 +168,7 @@ class Words(_Shape):
 
 
 class Phrases:
-    """Finds phrases of several kinds in a row of words, the longest first; words of a found phrase are used up."""
+    """Finds phrases of several kinds in a list of words, longest first; each word is used once."""
 
     def __init__(self, kinds: Mapping[str, Sequence[str]], *, singular: bool = False) -> None:
         self._table: dict[tuple[str, ...], str] = {}
@@ -179,11 +179,11 @@ class Phrases:
         self._longest = max(map(len, self._table))
 
     def find(self, words: Sequence[str]) -> Iterator[str]:
-        """The kinds that are there, in order."""
+        """Yield the kinds of the phrases found, in order."""
         return (kind for kind, _ in self._parts(words) if kind)
 
     def left_of(self, words: Sequence[str]) -> list[str]:
-        """The words that are in no phrase."""
+        """Return the words that are in no phrase."""
         return [word for kind, word in self._parts(words) if not kind]
 
     def _parts(self, words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -201,18 +201,18 @@ class Phrases:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for tables of words."""
+    """Return the words of a text as a set, for tables of words."""
     return frozenset(text.split())
 
 
 def word_list(text: str) -> tuple[str, ...]:
-    """The same in order."""
+    """Return the words of a text in order."""
     return tuple(text.split())
 
 
 @lru_cache(maxsize=1)
 def words() -> Words:
-    """The shipped vocabulary."""
+    """Return the shipped vocabulary."""
     return validate_yaml(Words, load_yaml(FILE))
 
 
@@ -222,13 +222,13 @@ def _plain(text: str) -> tuple[str, ...]:
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of a status or a sentence, lower case, signs left out."""
+    """Return the words of a status or a sentence, in lower case, without punctuation."""
     return list(_plain(text[:400]))
 
 
 @lru_cache(maxsize=8192)
 def key_words(key: str) -> tuple[str, ...]:
-    """The words of a key in the singular: `failedTests` and `failed_tests` are one; `p95` stays whole."""
+    """Return the words of a key in the singular: `failedTests` equals `failed_tests`; `p95` stays whole."""
     percentiles: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
@@ -240,7 +240,7 @@ def key_words(key: str) -> tuple[str, ...]:
 
 
 def singular(word: str) -> str:
-    """`vulnerabilities` -> `vulnerability`, `failures` -> `failure`; `status`, `pass` and `ms` stay."""
+    """Return the singular: `vulnerabilities` -> `vulnerability`; `status`, `pass` and `ms` stay."""
     if word in ("status", "rps", "tps", "qps", "ms", "analysis", "secs", "cors", "sms", "bps"):
         return word
     if len(word) > 4 and word.endswith("ies"):

@@ -61,7 +61,7 @@ def area(job: Mapping[str, float]) -> float:
 
 
 def geometry_fault(job: Mapping[str, float]) -> str | None:
-    """The reason why the bracket cannot be made, or None."""
+    """Return why the bracket cannot be made, or None."""
     if job["fillet"] > job["length"] - job["width"]:
         return f"a fillet of {job['fillet']:g} does not fit"
     if job["hole"] >= job["width"] / 2:
@@ -116,6 +116,6 @@ def beam_displacement(job: Mapping[str, float]) -> float:
 
 
 def _draw(job: Mapping[str, float], step: str) -> float:
-    """A number from 0 to 1 that belongs to this design and step."""
+    """Return a pseudo-random number from 0 to 1, fixed for this design and step."""
     text = step + ",".join(f"{name}={job[name]:.9g}" for name in sorted(job))
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "big") / 2**56
