@@ -127,13 +127,7 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
 class Cleaning:
     """What goes and what stays."""
 
-    older_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AGE",
-            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
-        ),
-    ] = None
+    older_than: Annotated[str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")] = None
     keep_successful: Annotated[bool, typer.Option("--keep-successful", help="Keep what came to its end.")] = False
     archive: Annotated[bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False

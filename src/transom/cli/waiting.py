@@ -108,11 +108,7 @@ class Answer:
 
     words: Annotated[
         str | None,
-        typer.Argument(
-            metavar="keep|redo|approve|refuse|WORDS",
-            help="keep: the file you edited counts. redo: make it again. approve, refuse: a tool call that waits."
-            " WORDS: what a question asks, or what a build that gave up should do.",
-        ),
+        typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="Which file counts, a tool call, or an answer."),
     ] = None
     question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
