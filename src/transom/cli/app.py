@@ -21,7 +21,6 @@ from transom.cli.output import abandon_stdout, open_streams, print_text, say, un
 from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
 
-
 COMPLETE = "_TRANSOM_COMPLETE"
 """The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
 

@@ -108,7 +108,7 @@ class Answer:
 
     words: Annotated[
         str | None,
-        typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="Which file counts, a tool call, or an answer."),
+        typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say."),
     ] = None
     question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
@@ -122,7 +122,8 @@ class Answer:
 async def answer(session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None) -> int:
     """Answer what waits for a person.
 
-    That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.
+    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any other words answer
+    a question, or help a build that gave up. See `transom waiting`.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
