@@ -180,7 +180,7 @@ def _call_lines(call: Call) -> list[str]:
         **told,
         "left out": one["dropped"],
         "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
-        "cache": {key: value for key, value in one["cache"].items() if key != "prefix"},
+        "cache": {key: value for key, value in one["cache"].items() if key != "prefix" and value},
     }
     lines = [f"  {name}: {plain(value)}" for name, value in beside.items() if value]
     return [style(head, "bold"), *table(rows, indent="  "), *lines]
