@@ -42,7 +42,7 @@ async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     views = await all_views(session)
     rows = [_summary(one) for one in views]
-    shown = [(*[*row.values()][:4], (row["last_at"] or "-")[:19].replace("T", " ")) for row in rows]
+    shown = [(*[*row.values()][:4], f"{row['last_at'][:19]}Z" if row["last_at"] else "-") for row in rows]
     lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
     return session.report({"schema": "transom.runs/1", "runs": rows}, *lines)
 

@@ -234,7 +234,7 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     try:
         given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"]]
         answers = [
-            (str(run), Answer(words, question, by=one["by"] or "", reason=one["reason"] or ""))
+            (str(run), Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")))
             for one, words, question in given
             for run in one["runs"]
         ]

@@ -226,7 +226,7 @@ async def list_all(session: Session) -> int:
     _tell(odd)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     cells = [
-        (one.trace_id, runs.get(one.trace_id, "-"), one.started_at[:19], one.spans, one.errors, one.open)
+        (one.trace_id, runs.get(one.trace_id, "-"), f"{one.started_at[:19]}Z", one.spans, one.errors, one.open)
         for one in traces
     ]
     lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
