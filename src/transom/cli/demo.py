@@ -35,10 +35,7 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
-Products = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
-]
+Products = Annotated[list[str] | None, typer.Argument(metavar="checklist|investigator|stories|studies|learning")]
 
 
 @command(root, "demo", example="transom demo")
@@ -176,11 +173,7 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
 
 
 def _apart(session: Session) -> Session:
-    """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
-
-    Nor do a person's settings decide what the examples show or where their files go. Its runs are not resumed by
-    themselves: the demonstration is.
-    """
+    """In a workspace of its own, and by no settings of a person's, so that the examples claim none of her item ids."""
     settings = session.settings
     told = settings.origins.get("model") == "command line"
     apart = {
