@@ -96,7 +96,7 @@ class Node:
 
     @cached_property
     def number(self) -> float | None:
-        """Its number, also one that is written as text without a unit: `"1,204"`."""
+        """The number, also one written as text without a unit: `"1,204"`; None if the value is not a number."""
         if isinstance(self.value, bool):
             return None
         if isinstance(self.value, int | float):
