@@ -56,7 +56,7 @@ class Slow(RulesProvider):
 
 def begin(folder: Path, *words: str) -> subprocess.Popen[str]:
     """The command in a group of its own; at L2 the processor time of the sandboxed code is counted, too."""
-    command = [sys.executable, "-m", "transom.cli", "check", "batch", *words, "-j", str(AT_ONCE)]
+    command = [sys.executable, "-m", "transom", "check", "batch", *words, "-j", str(AT_ONCE)]
     command += ["--var", f"CHECKLIST_ROOT={EXAMPLES / 'data'}", "--model", "slow:Slow"]
     environment = {**os.environ, "TRANSOM_SANDBOX__LEVEL": "L2"}
     with (folder / "answer.txt").open("w") as out:

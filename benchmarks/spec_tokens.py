@@ -32,7 +32,7 @@ async def rounds_of(path: Path, work: Path) -> tuple[list[Any], list[int]]:
     item = load_item(path)
     manner = manner_of(session, options, needs_sandbox=False)
     async with session.open_store() as store:
-        async with session.open_run("check", {"item": item.item_id}, name=item.item_id, store=store, entry={}) as run:
+        async with session.open_run("check", {"item": item.item_id}, name=item.item_id, store=store) as run:
             await spec_of(run, item, places_of(session, options, None), manner)
         rows: list[Any] = [record.data for record in store.read(f"run/{run.id}") if record.kind == "model_reply"]
         return rows, [_configuration(store, row) for row in rows]

@@ -262,13 +262,12 @@ async def test_a_plain_function_runs_beside_the_loop_and_may_take_too_long() -> 
 
     slow = ToolDefinition("look", "Looks.", tool().parameters, handler, limits=ToolLimits(seconds=1))
     provider = scripted(asks(look("a")), asks(look("b")), "ok")
-    async with Agent(SEAT, provider=provider, tools=[slow]) as agent:
 
-        def listen(event: Event) -> None:
-            if isinstance(event, ToolCallFinished):
-                gate.set()
+    def listen(event: Event) -> None:
+        if isinstance(event, ToolCallFinished):
+            gate.set()
 
-        agent.on_event = listen
+    async with Agent(SEAT, provider=provider, tools=[slow], on_event=listen) as agent:
         await agent.send("go")
     assert "took longer" in results(provider.requests[1])[0]
     assert results(provider.requests[2]) == ["saw b"]
@@ -388,8 +387,9 @@ async def test_a_tool_registered_under_way_is_there_from_the_next_call_on() -> N
     async with Agent(SEAT, provider=provider, tools=[tool(run)]) as agent:
         agents.append(agent)
         await agent.send("go")
+        agent.register_tool(tool(name="more"))
         with pytest.raises(ToolError, match="a tool of that name"):
-            agent.register_tool(tool(name="more"))
+            agent.register_tool(tool(name="more", effect="once"))
         with pytest.raises(ToolError, match="no JSON Schema of an object"):
             agent.register_tool(ToolDefinition("bad", "", {"type": "array"}, lambda arguments: None))
     assert [[spec.name for spec in request.tools] for request in provider.requests] == [
@@ -513,9 +513,9 @@ async def test_in_a_stage_of_a_run_the_run_says_who_answers(tmp_path: Path) -> N
 def test_the_door_has_sub_conversations_an_end_and_no_place_in_a_loop() -> None:
     provider = ScriptedProvider({SEAT.name: ["so"], f"{SEAT.name}.sub": ["7", "seven"]})
     with SyncAgent(Agent(SEAT, provider=provider)) as on:
-        with on.open_sub("look") as sub:
-            assert sub.send("go").text == "7"
-            assert on.close_sub(sub).text.startswith("seven")
+        sub = on.wait(on.agent.open_sub("look"))
+        assert on.wait(sub.send("go")).text == "7"
+        assert on.wait(on.agent.close_sub(sub)).text.startswith("seven")
         assert on.send("and?").text == "so"
     on.close()
     with pytest.raises(RunError, match="it is closed"):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
-from typing import Any
 
 from tests.agent.helpers import SEAT, asks, look, scripted, tool
 from transom import compat
@@ -16,24 +14,6 @@ from transom.tools import ToolDefinition
 
 def surface(of: object) -> set[str]:
     return {name for name in dir(of) if not name.startswith("_")}
-
-
-def takes(method: Any) -> list[tuple[str, Any, Any]]:
-    """What a method takes: names, kinds and defaults."""
-    return [(one.name, one.kind, one.default) for one in inspect.signature(method).parameters.values()]
-
-
-def test_the_door_has_whatever_an_agent_has() -> None:
-    agent = Agent(SEAT, provider=scripted())
-    with SyncAgent(agent) as door:
-        assert all(hasattr(door, name) for name in surface(agent))
-        for name in surface(Agent) & surface(SyncAgent):
-            one, other = inspect.getattr_static(Agent, name), inspect.getattr_static(SyncAgent, name)
-            if isinstance(one, property):
-                assert isinstance(other, property) and (one.fset is None) == (other.fset is None), name
-            else:
-                assert takes(one) == takes(other) or name == "close_sub", name
-                assert not inspect.iscoroutinefunction(other), name
 
 
 def test_the_agent_of_earlier_names_has_whatever_an_agent_has() -> None:
@@ -48,21 +28,20 @@ def test_the_agent_of_earlier_names_has_whatever_an_agent_has() -> None:
 def test_what_nobody_waits_for_is_read_through_the_door(tmp_path: Path) -> None:
     told: list[Event] = []
     provider = ScriptedProvider({SEAT.name: [asks(look("a")), "one", "two"], f"{SEAT.name}.sub": ["7", "In short, 7."]})
-    with SyncAgent(Agent(SEAT, provider=provider, at=Home(tmp_path / "home", "t"))) as door:
+    with SyncAgent(Agent(SEAT, provider=provider, at=Home(tmp_path / "home", "t"), on_event=told.append)) as door:
         assert (door.id, door.history(), door.conversation()) == (door.agent.id, [], None)
         given: ToolDefinition = tool()
         door.register_tool(given)
-        door.on_event = told.append
         last = door.send("hi")
         assert [one.content for one in door.history(1)] == ["one"] == [last.text]
         assert door.context() == door.agent.context() and door.context().usd == last.usd == 0.0
-        door.budget = Budget(turns=7)
+        door.agent.budget = Budget(turns=7)
         assert door.budget == door.agent.budget == Budget(turns=7)
-        with door.open_sub("look") as sub:
-            assert sub.purpose == "look" and sub.id != door.id
-            sub.send("well?")
-            assert sub.history(1)[0].content == "7"
-            seen = door.conversation(sub.id)
-            assert seen is not None and seen.messages == tuple(sub.history())
-            door.close_sub(sub)
+        sub = door.wait(door.open_sub("look"))
+        assert sub.id != door.id
+        door.wait(sub.send("well?"))
+        assert sub.history(1)[0].content == "7"
+        seen = door.conversation(sub.id)
+        assert seen is not None and seen.messages == tuple(sub.history())
+        door.wait(door.close_sub(sub))
     assert [one.conversation for one in told if isinstance(one, ReplyReceived)].count(sub.id) == 2

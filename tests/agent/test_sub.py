@@ -12,12 +12,12 @@ import pytest
 
 from tests.agent.helpers import SEAT, asks, look, sent, tool
 from tests.agent.test_lasting import windows
-from transom.agent import Agent, Home, Setup, SyncAgent
+from transom.agent import Agent, Home, Setup
 from transom.agent.views import Conversation, SubConversation
 from transom.config import Settings
 from transom.context import TokenCorrection, oversized
 from transom.context.summary import STRUCK
-from transom.errors import InputError, ProviderError, RunError
+from transom.errors import InputError, ProviderError
 from transom.gates import facts
 from transom.llm import (
     Block,
@@ -220,22 +220,6 @@ async def test_one_that_was_closed_can_be_completed(kept: bool, tmp_path: Path) 
         await sub.close()
         assert (await agent.send("two")).text == "ok"
     assert "3 of 5" in sent(provider.requests[-1])
-
-
-def test_one_that_was_closed_at_the_plain_door_can_be_completed_until_its_parent_is_closed() -> None:
-    provider = by_role([], ["There are 3.", "In short: 3.", "There are 2."])
-    with SyncAgent(Agent(SEAT, provider=provider)) as agent:
-        with agent.open_sub("Count them.") as sub:
-            sub.send("Are there 3?")
-        with pytest.raises(RunError, match="it is closed"):
-            sub.send("Are there 4?")
-        assert agent.close_sub(sub).text == "In short: 3."
-        left = agent.open_sub("Count again.")
-        left.send("Are there 2?")
-    with pytest.raises(RunError, match="it is closed"):
-        left.send("Are there 5?")
-    left.close()
-    left.close()
 
 
 async def test_a_summary_is_held_to_what_was_said_and_not_to_how_it_is_written_down() -> None:

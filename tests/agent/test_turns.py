@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.tool_driver import TOOL_ROLE, EventLog, walk
+from tests.agent.tool_driver import TOOL_ROLE, EventLog, calls_of, walk
 from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.errors import OutOfTurns, Paused, ReplyError, RunError, ToolError, VisibilityError
@@ -93,7 +93,7 @@ async def test_calls_are_carried_out_in_turns_and_the_answer_tells_them(tmp_path
     talk = Talk(tmp_path, asks(look("a"), text="First."), asks(look("b")), "ok done")
     answer = await talk.answer()
     assert (answer.value, answer.asked, talk.ledger.carried_out) == ("ok done", 3, ["a", "b"])
-    assert [(made.arguments, came.content) for made, came in answer.calls] == [
+    assert [(made.arguments, came.content) for made, came in calls_of(answer)] == [
         ({"at": "a"}, "saw a"),
         ({"at": "b"}, "saw b"),
     ]
@@ -129,27 +129,27 @@ async def test_calls_of_one_reply_are_carried_out_together_and_answered_in_order
     talk = Talk(tmp_path, asks(look("slow"), look("b"), look("c")), "ok")
     answer = await talk.answer()
     assert talk.ledger.carried_out == ["b", "c", "slow"]
-    assert [came.content for _, came in answer.calls] == ["saw slow", "saw b", "saw c"]
+    assert [came.content for _, came in calls_of(answer)] == ["saw slow", "saw b", "saw c"]
     assert len([turn for turn in answer.turns if isinstance(turn, ToolResults)]) == 1
 
 
 async def test_what_is_wrong_with_a_call_goes_back_beside_the_others(tmp_path: Path) -> None:
     calls = asks(look("a"), ToolCall("2", "leap", {}), ToolCall("3", "look", {"on": 1}), look("break", "4"))
     answer = await Talk(tmp_path, calls, "ok").answer()
-    assert [(came.id, came.is_error) for _, came in answer.calls] == [
+    assert [(came.id, came.is_error) for _, came in calls_of(answer)] == [
         ("1", False),
         ("2", True),
         ("3", True),
         ("4", True),
     ]
-    assert json.loads(answer.calls[3][1].content)["error"] == "the tool failed: ValueError: broken"
+    assert json.loads(calls_of(answer)[3][1].content)["error"] == "the tool failed: ValueError: broken"
 
 
 async def test_turns_are_capped_with_one_last_request_that_says_so(tmp_path: Path) -> None:
     talk = Talk(tmp_path, *(asks(look(at)) for at in "abc"), "ok enough")
     answer = await talk.answer(max_turns=2)
     assert (answer.value, talk.ledger.carried_out) == ("ok enough", ["a", "b"])
-    assert "used up" in answer.calls[2][1].content
+    assert "used up" in calls_of(answer)[2][1].content
     assert "answer now" in render(talk.provider.requests[3]).as_text()
 
 
@@ -193,7 +193,7 @@ async def test_a_role_without_tools_that_calls_one_is_told_so(tmp_path: Path) ->
 
     async with SqliteStore.open(talk.workspace.database) as store, await talk.desk.open_run(talk.workspace, store) as r:
         await r.stage("two", stage, out=text_file("two.md"), uses=[plain])
-    assert "there are no tools" in got[0].calls[0][1].content
+    assert "there are no tools" in calls_of(got[0])[0][1].content
 
 
 async def test_a_foreign_block_is_refused_with_tools_too(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ async def test_a_tool_that_must_not_run_twice_waits_for_a_person(tmp_path: Path)
     await last.decide("keep")
     answer = await last.answer(effect="once")
     assert (answer.value, last.ledger.carried_out) == ("ok", [])
-    assert "was carried out" in answer.calls[0][1].content
+    assert "was carried out" in calls_of(answer)[0][1].content
 
 
 @pytest.mark.parametrize("effect", ["pure", "idempotent"])

@@ -8,10 +8,24 @@ from pathlib import Path
 from typing import Literal, cast
 
 from tests.forked import attempt
-from transom.agent import call
+from transom.agent import Answer, call
 from transom.cli.session import Options, Session
 from transom.errors import RunError
-from transom.llm import Block, Chain, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall, ToolSpec
+from transom.llm import (
+    AssistantMessage,
+    Block,
+    Chain,
+    Reply,
+    Request,
+    Role,
+    ScriptedProvider,
+    Text,
+    Tier,
+    ToolCall,
+    ToolResult,
+    ToolResults,
+    ToolSpec,
+)
 from transom.runs import Stage, text_file
 from transom.tools import Toolbox, ToolDefinition, ToolReturn
 from transom.tools.definition import Arguments
@@ -26,6 +40,13 @@ LOOK = ToolSpec("look", "Looks.", _PARAMETERS)  # type: ignore[arg-type]  # a pl
 TOOL_ROLE = Role(
     "t.seat", (Block("role", "You.", Tier.STABLE),), frozenset({"role", "task", "now", "retry"}), tools=(LOOK,)
 )
+
+
+def calls_of(answer: Answer[str]) -> list[tuple[ToolCall, ToolResult]]:
+    """Each call that was made before an answer, with its result."""
+    made = [call for turn in answer.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+    came = [result for turn in answer.turns if isinstance(turn, ToolResults) for result in turn.results]
+    return list(zip(made, came, strict=True))
 
 
 class EventLog:
@@ -83,7 +104,7 @@ async def _walk(session: Session, work: Path) -> None:
 
     async def stage(at: Stage) -> str:
         answered = await call(at, TOOL_ROLE, [Block("task", "Look.")], str, tools=Toolbox(ledger.tools()))
-        told = [f"{made.arguments} {came.content}" for made, came in answered.calls]
+        told = [f"{made.arguments} {came.content}" for made, came in calls_of(answered)]
         return "\n".join([answered.value, *told])
 
     async with session.open_store() as store:

@@ -183,7 +183,7 @@ async def test_two_unreadable_replies_are_quoted_and_never_taken_again(tmp_path:
     async with opened(tmp_path, provider) as run:
         with pytest.raises(ReplyError) as failed:
             await spec_of(run, item, Places(), manner())
-        kept = run.folder / "spec" / "round1_analysis" / "unreadable_1.md"
+        kept = run.folder / "spec" / "round1_analysis" / "unreadable.md"
     assert failed.value.where == "spec/round1_analysis"
     assert f'it says: "{refusal}" (whole in {kept})' in str(failed.value)
     assert f"transom resume {run.id}" in str(failed.value)

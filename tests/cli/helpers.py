@@ -12,7 +12,7 @@ from typing import Any
 from tests.runs.helpers import Desk, desk
 from transom.llm import ScriptedProvider
 
-COMMAND = [sys.executable, "-m", "transom.cli"]
+COMMAND = [sys.executable, "-m", "transom"]
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -297,7 +297,7 @@ def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> N
     if not shutil.which(shell):
         pytest.skip(f"{shell} is not installed")
     bin_ = tmp_path / "transom"
-    bin_.write_text(f'#!/bin/sh\nexec {sys.executable} -m transom.cli "$@"\n')
+    bin_.write_text(f'#!/bin/sh\nexec {sys.executable} -m transom "$@"\n')
     bin_.chmod(0o755)
     ask = {
         "bash": 'eval "$(_TRANSOM_COMPLETE=source_bash transom)"; COMP_WORDS=(transom check ba); COMP_CWORD=2; '

@@ -97,7 +97,7 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
 
 @pytest.mark.slow
 def test_a_kill_in_the_middle_loses_nothing_and_asks_nothing_twice(desk: Desk) -> None:
-    command = [sys.executable, "-m", "transom.cli", "check", "batch", ".", "-j", "4", "--format", "json"]
+    command = [sys.executable, "-m", "transom", "check", "batch", ".", "-j", "4", "--format", "json"]
     command += ["--var", f"CHECKLIST_ROOT={desk.here / 'data'}"]
     with subprocess.Popen(
         command, env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -11,6 +11,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,10 @@ def shown(capsys: pytest.CaptureFixture[str], *args: str) -> Any:
 
 async def opened(folder: Path, inputs: dict[str, Json], entry: dict[str, Json] | None = None) -> str:
     """Open a run that does nothing, and return its id."""
-    session = Session.start(Options(), cwd=folder, environ={})
+    session = replace(Session.start(Options(), cwd=folder, environ={}), entry=entry or {})
     async with session.open_store() as store:
         chain = Chain((ScriptedProvider({}),))
-        async with session.open_run("test", inputs, name="x", store=store, chain=chain, entry=entry) as run:
+        async with session.open_run("test", inputs, name="x", store=store, chain=chain) as run:
             return run.id
 
 

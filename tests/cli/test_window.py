@@ -109,7 +109,7 @@ def test_what_was_left_out_and_why(here: Path, capsys: pytest.CaptureFixture[str
     run = asked(here, ask, ScriptedProvider(lambda request: "yes"), uses=[FIRST])
     assert main(["window", "show", run]) == 0
     text = capsys.readouterr().out
-    assert "  left out: log (900 tokens), over the limit" in text
+    assert "  left out: name log, tokens 900, why over the limit\n" in text
     assert re.search(r"  turn 1: said look, \d+ tokens\n  turn 2: came back look, leap, \d+ tokens\n", text)
     (call,) = windows(capsys, run)["calls"]
     assert call["dropped"] == [{"name": "log", "tokens": 900, "why": "over the limit"}]
@@ -169,11 +169,9 @@ def test_shares_what_broke_the_cache_and_what_it_saved(here: Path, capsys: pytes
     assert "  config  session  ours       any  protocols      9 tokens\n" in text
     assert (
         "  used: stable_prefix 11 of 80, protocols 9 of 161, playbook 0 of 80, session_state 0 of 32, "
-        "conversation 33 of 484, working_space 77 of 775; together 130 of 1612 tokens\n"
+        "conversation 33 of 484, working_space 77 of 775\n"
     ) in text
-    assert "; broken by block config (changed)\n" in text
-    below = "  cache: what may be kept is below the minimum of 2048 tokens, as estimated, so nothing is\n"
-    assert text.count(below) == 1, "the first call; of the others the server itself says that they were"
+    assert "broke name block config, how changed" in text
     least = "1 of 3 requests are below the minimum of 2048 tokens: nothing of them is kept, marked or not\n"
     assert f"cache of anthropic:claude-sonnet-5: {least}" in text
     assert "cache of anthropic:claude-sonnet-5: reported: 800 of 3000 input tokens read from it, 26.7%\n" in text
@@ -222,7 +220,7 @@ def test_every_estimate_is_what_it_was_when_the_call_was_made(here: Path, capsys
     assert calls[-1]["cache"]["tokens"] == pytest.approx(calls[-1]["usage"]["input_tokens"], rel=0.1)
     assert main(["window", "show", run, "--call", "2"]) == 0
     told = capsys.readouterr().out
-    assert re.search(r"  tools: look \(\d+ tokens\)\n", told)
+    assert re.search(r"  tools: look \d+ tokens\n", told)
     assert re.search(r"  turn 2: said look, \d+ tokens\n", told)
 
 

@@ -36,7 +36,7 @@ def transom(folder: Path) -> Transom:
     """`transom(*arguments)` is the exit code and the JSON document of a command."""
 
     def run(*arguments: str) -> tuple[int, Any]:
-        command = [sys.executable, "-m", "transom.cli", *arguments, "--format", "json"]
+        command = [sys.executable, "-m", "transom", *arguments, "--format", "json"]
         env = {**os.environ, "COLUMNS": "120"}
         done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
         assert done.stdout, done.stderr

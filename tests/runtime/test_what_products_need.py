@@ -71,7 +71,7 @@ async def test_what_a_run_keeps_is_not_used_inside_a_stage(tmp_path: Path) -> No
 async def test_the_second_conversation_of_a_stage_needs_a_name(tmp_path: Path) -> None:
     async def step(stage: Stage) -> str:
         Agent(SEAT, at=stage)
-        with pytest.raises(RunError, match=r"the second conversation of stage step needs a name; .*stage\.named"):
+        with pytest.raises(RunError, match=r"the second conversation of stage step needs a name, .*stage\.named"):
             Agent(SEAT, at=stage)
         return "refused"
 

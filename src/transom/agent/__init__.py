@@ -1,9 +1,8 @@
 """Asking a role: an agent that one talks with, or a single call."""
 
 from transom.agent.agent import Agent
-from transom.agent.budget import Budget
 from transom.agent.call import RETRY, Answer, call
-from transom.agent.models import Response
+from transom.agent.models import Budget, Response
 from transom.agent.setup import Home, Setup
 from transom.agent.sub_agents import SubAgent
 from transom.agent.sync import SyncAgent

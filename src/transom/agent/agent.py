@@ -8,10 +8,9 @@ import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Self
 
-from transom.agent.budget import Budget, Meter
 from transom.agent.messages import again, checked_text, keep_answer, say
-from transom.agent.models import Event, OnEvent, Response
-from transom.agent.session import Session
+from transom.agent.models import Budget, OnEvent, Response
+from transom.agent.session import Meter, Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
 from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
@@ -25,7 +24,7 @@ from transom.llm.checked import check_kind
 from transom.llm.structured import schema_check
 from transom.runs import Named
 from transom.runs.stage import MAIN
-from transom.runs.tool_calls import in_tool_call, mark_calls, refuse_in_tool_call
+from transom.runs.tool_calls import mark_calls, refuse_in_tool_call
 from transom.telemetry import Redactor
 from transom.tools import Function, Toolbox, ToolDefinition, as_tools
 
@@ -78,18 +77,17 @@ class Agent:
         self._role = self._place.setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
         self._toolbox = Toolbox(own, redact=Redactor(secrets=self._place.chain.secrets))
         self._meter, self._sources = Meter(), tuple(sources)
-        self.budget = budget or Budget()
-        self._begin(on_event)
+        self.budget, self._on_event = budget or Budget(), on_event
+        self._begin()
         if stage := self._place.stage:
             refuse_in_tool_call(stage.host, stage.place)
-            self._name = stage.claim(at.name if isinstance(at, Named) else MAIN, given=isinstance(at, Named))
+            self._name = stage.claim(at.name if isinstance(at, Named) else MAIN)
 
-    def _begin(self, on_event: OnEvent | None, session: Session | None = None, parent: Agent | None = None) -> None:
+    def _begin(self, session: Session | None = None, parent: Agent | None = None) -> None:
         self._name = MAIN if session is None else session.id
         self._session, self._parent = session, parent
         self._subs: dict[str, Self] = {}
         self._lock, self._opening = asyncio.Lock(), asyncio.Lock()
-        self.on_event = on_event
 
     # -- messages -----------------------------------------------------------------------------------------------------
 
@@ -155,14 +153,7 @@ class Agent:
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
         """Record what a person says to a tool call that waits; then `resume`, or run the program again.
 
-        Args:
-            answer: `approve` or `refuse`; `keep` or `redo` for a call that was begun.
-            question: which, where several wait: the fingerprint in `Paused.question`.
-            reason: the model reads it where a call is refused.
-            by: who answers.
-
-        Raises:
-            InputError: nothing like it waits in this run.
+        Where several wait, `question` is the fingerprint in `Paused.question`; see `Run.decide`.
         """
         await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
@@ -193,7 +184,7 @@ class Agent:
             hint = "use the agent that has it, or say open_sub(..., name=...)"
             raise RunError(f"a sub-conversation {opened.id} was opened already", where=session.id, hint=hint)
         sub = copy.copy(self)  # of the same role, place and budget
-        sub._begin(self._hear, opened, parent=self)
+        sub._begin(opened, parent=self)
         self._subs[opened.id] = sub
         return sub
 
@@ -226,27 +217,6 @@ class Agent:
         return self._name
 
     @property
-    def purpose(self) -> str:
-        """Of a sub-conversation; "" of another one."""
-        link = self._session.state.sub if self._session else None
-        return link.purpose if link else ""
-
-    @property
-    def on_event(self) -> OnEvent | None:
-        """Hears what happens while it happens; another may be set at any time."""
-        return self._on_event
-
-    @on_event.setter
-    def on_event(self, on_event: OnEvent | None) -> None:
-        self._on_event = on_event
-        if self._session:
-            self._session.tell = on_event
-
-    def _hear(self, event: Event) -> None:
-        if self._on_event:
-            self._on_event(event)
-
-    @property
     def budget(self) -> Budget:
         """How much it and its sub-conversations may use together; may be raised at any time."""
         return self._meter.budget
@@ -265,7 +235,7 @@ class Agent:
         """
         (tool,) = as_tools([tool])
         box = self._session.toolbox if self._session else self._toolbox
-        if self._session and tool.spec in box.specs and in_tool_call(self._session.stage.host):
+        if tool.spec in box.specs:
             box.offer(tool)  # a handler whose call is tried again registers the same again
         else:
             box.register(tool)
@@ -312,13 +282,10 @@ class Agent:
                 self._session = equip(session, self._sub_agents)
                 if stage.kept:
                     self._place.closing.callback(stage.release, self._name)
-                    self._tell_undeclared()
+                    if undeclared := [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]:
+                        what = "%s: tools without a declared effect are never repeated: %s"
+                        _log.info(what, self._name, ", ".join(undeclared))
         return self._session
-
-    def _tell_undeclared(self) -> None:
-        if undeclared := [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]:
-            what = "%s: tools without a declared effect are never repeated: %s"
-            _log.info(what, self._name, ", ".join(undeclared))
 
     async def close(self) -> None:
         """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
@@ -328,7 +295,7 @@ class Agent:
         """
         self._refuse()
         if self._parent is None:
-            while (lock := next((one for one in self._locks() if one.locked()), None)) is not None:
+            for lock in self._locks():
                 async with lock:
                     pass
             self._session = None

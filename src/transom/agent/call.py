@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from transom.agent.budget import Budget, Meter
 from transom.agent.messages import request_asked, say
-from transom.agent.session import Session
+from transom.agent.models import Budget
+from transom.agent.session import Meter, Session
 from transom.agent.sub_agents import equip
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
-from transom.llm import AssistantMessage, Block, Reply, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm import AssistantMessage, Block, Reply, Request, Role, Turn
 from transom.llm.egress import unquote
 from transom.runs import Stage
 from transom.runs.observe import tell_unread
@@ -41,13 +41,6 @@ class Answer(Generic[T]):
     request: Request
     asked: int
     turns: tuple[Turn, ...] = ()
-
-    @property
-    def calls(self) -> tuple[tuple[ToolCall, ToolResult], ...]:
-        """Each tool call that was made, with its result, in order."""
-        made = [call for turn in self.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
-        came = [result for turn in self.turns if isinstance(turn, ToolResults) for result in turn.results]
-        return tuple(zip(made, came, strict=True))
 
 
 async def call(

@@ -20,10 +20,9 @@ from transom.context import Assembled, go_on
 from transom.context.oversized import level
 from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
 from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
-from transom.llm.answering import CUT_OFF, GO_ON, VOID, answer_in_vain, paused
 from transom.llm.deltas import Again, Delta
 from transom.llm.egress import unquote
-from transom.llm.structured import complaints, repair_text
+from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
@@ -48,14 +47,13 @@ async def run_message(session: Session) -> Reply:
         ReplyError: an answer does not follow the role's schema, and its repair does not either.
         ProviderError and others: see `context.go_on` and `Stage.ask`.
     """
+    state = session.state
     while True:
-        state = session.state
         if state.pending is None:
             if note := follow_up(session, state):
                 await session.append("user_message", note)
                 state = session.state
-            await ask(session, state)
-            state = session.state
+            state = await ask(session, state)
             if (answer := state.messages[-1].answer) is not None:
                 return answer
             if state.pending is None:  # it said nothing, or does not follow its schema
@@ -64,7 +62,7 @@ async def run_message(session: Session) -> Reply:
             turns = (*state.turns, AssistantMessage(state.pending.parts))
             what = f"it calls tools after its {most} turns are used up"
             raise OutOfTurns(what, turns=turns, text=state.pending.text, where=session.role.name)
-        await run_pending(session, state)
+        state = await run_pending(session, state)
         if session.unheard:
             session.check_listener()
 
@@ -83,8 +81,8 @@ def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
 # -- one request ------------------------------------------------------------------------------------------------------
 
 
-async def ask(session: Session, state: Conversation) -> None:
-    """Ask once; the reply is in the journal when this is over."""
+async def ask(session: Session, state: Conversation) -> Conversation:
+    """Ask once; the reply is in the journal when this is over, and in the state that is returned."""
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
@@ -96,7 +94,7 @@ async def ask(session: Session, state: Conversation) -> None:
             session.role_given,
             conversation=session.id,
             judge=lambda reply: status_of(session, state, reply),
-            on_delta=lambda piece: hear_piece(session, piece),
+            on_delta=(lambda piece: hear_piece(session, piece)) if session.tell else None,
             seconds=seconds,
             size=assembled.size,
         )
@@ -119,6 +117,7 @@ async def ask(session: Session, state: Conversation) -> None:
         session.check_listener()
     if status == "failed":
         raise failure(session, request, reply)
+    return state
 
 
 def hear_piece(session: Session, piece: Delta) -> None:
@@ -131,7 +130,7 @@ def assemble_window(session: Session, state: Conversation, blocks: tuple[Block, 
     """The next request; what was said, given or found that is local makes all of it local."""
     began = time.time_ns()
     derived, role = session.derived, session.role
-    history, tokens, frame = derived.history(), session.correction, session.frame(role, blocks)
+    history, tokens, frame = derived.history(), session.corrected(derived), session.frame(role, blocks)
     made = go_on(role, blocks, history, budget=session.window, tokens=tokens, frame=frame)
     derived.window = made.history
     if made.folded:
@@ -192,12 +191,12 @@ def failure(session: Session, request: Request, reply: Reply) -> TransomError:
 # -- the tool calls of a reply ----------------------------------------------------------------------------------------
 
 
-async def run_pending(session: Session, state: Conversation) -> None:
-    """Run the calls of the last reply that have no result yet, and make turns of all of them."""
+async def run_pending(session: Session, state: Conversation) -> Conversation:
+    """Run the calls of the last reply that have no result yet, and make turns of all of them in the state returned."""
     assert state.pending is not None, "a reply waits for results"
-    calls, there = state.pending.calls, state.results
-    for batch in _batches(session, [number for number in range(len(calls)) if number not in there], calls):
-        work = [_run_one(session, number, calls) for number in batch]
+    calls, results = state.pending.calls, state.results
+    for batch in _batches(session, [number for number in range(len(calls)) if number not in results], calls):
+        work = [_run_one(session, state, number, calls) for number in batch]
         if len(work) == 1:
             await work[0]
             continue
@@ -205,9 +204,10 @@ async def run_pending(session: Session, state: Conversation) -> None:
         for one in await asyncio.gather(*work, return_exceptions=True):
             if isinstance(one, BaseException):
                 raise one
+        state = session.state
+    state = session.state
     if len(calls) > 1:
         await _bound(session, len(calls))
-    state = session.state
     results = state.results
     for number, call in enumerate(calls):
         outcome = results[number]  # as it is now: one before it may have changed it
@@ -217,6 +217,7 @@ async def run_pending(session: Session, state: Conversation) -> None:
             if brief is not whole:
                 session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
     state.settle()
+    return state
 
 
 def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
@@ -230,8 +231,8 @@ def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
 
-async def _run_one(session: Session, number: int, calls: Sequence[ToolCall]) -> None:
-    state, call, tools = session.state, calls[number], session.stage.tools
+async def _run_one(session: Session, state: Conversation, number: int, calls: Sequence[ToolCall]) -> None:
+    call, tools = calls[number], session.stage.tools
     at = CallPlace(session.key, state.replies - 1, number)
     begun, accepted = state.begun.get(number, 0), session.toolbox.accepted(call)
     capped = state.messages[-1].rounds >= session.meter.budget.turns and not begun

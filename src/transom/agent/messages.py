@@ -40,9 +40,7 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
     """Say something; what stands in the journal is answered from it, and nobody is asked.
 
     Args:
-        session: where.
         text: what is said; None for a call that has blocks alone.
-        blocks: what it comes with.
         id: of the message; one that stands in the journal is answered from it wherever it is.
 
     Raises:
@@ -174,13 +172,9 @@ def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any
     """What a program is told of a message."""
     state = session.state
     whole = message.answer is not None
-    asked = session.asked[1] if session.asked and session.asked[0] is message else None
-    if asked is None and "recalled" in message.data:  # credit is given when the agent may be closed
-        asked = request_asked(session, message)
-
-    def request() -> Request | None:
-        return asked or request_asked(session, message)
-
+    live = session.asked is not None and session.asked[0] is message
+    # Credit is given when the agent may be closed.
+    asked = request_asked(session, message) if live or "recalled" in message.data else None
     how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
     return Response(
         reply.text,
@@ -189,7 +183,7 @@ def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any
         session.meter.usd(state.spent, message.spent if whole else None),
         tuple(state.turns[: message.end] if whole else state.turns),
         session.role.output,
-        request,
+        lambda: asked or request_asked(session, message),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a program is told: the response to a message, and to a listener all that is new while it goes on."""
+"""What a program gives and is told: a budget, the response to a message, and to a listener all that goes on."""
 
 from __future__ import annotations
 
@@ -7,14 +7,47 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from transom.errors import InputError
 from transom.llm import Reply, Request, ToolCall, ToolResult, Turn, Usage, Window
 from transom.llm.checked import Output
 from transom.llm.deltas import Delta
+from transom.llm.prices import Prices
 from transom.llm.structured import answer_read
+from transom.tools import MAX_TURNS
 
 Ended = Literal["answered", "length", "refusal", "turns", "tokens", "usd", "seconds"]
 _ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
 """An insight or a memory, as its block names it: `[str-00001]`."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What may be used.
+
+    Attributes:
+        turns: replies to one message that may call tools; the model is told when they are used up.
+        tokens: read and written, over the whole conversation and its sub-conversations.
+        usd: the same in dollars; needs a price of every hosted model that may answer.
+        seconds: one message may take, tools and sub-conversations included.
+        prices: by which dollars are counted; the published ones where None.
+
+    Raises:
+        InputError: a number below 0, or no number.
+    """
+
+    turns: int = MAX_TURNS
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+    prices: Prices | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("turns", "tokens", "usd", "seconds"):
+            most: object = getattr(self, name)
+            number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0
+            if not number and (most is not None or name == "turns"):
+                what = f"{name} must be a number from 0 on, and is {most!r}"
+                raise InputError(what, where="Budget", hint="None is no cap, but for turns")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,6 @@ def sources_of(session: Session, names: Iterable[str], *, evidence: bool = False
     """What a model names, whole: kept results, and events word for word, whatever was folded since.
 
     Args:
-        session: where.
         names: `result-0123456789` or `event 12`, as outlines and notes have them; numbers of events never change.
         evidence: without what was said of it: only what was asked and what came back.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from transom.agent.budget import Meter
-from transom.agent.models import Event, OnEvent
+from transom.agent.models import Budget, Event, OnEvent
 from transom.canonical import Json, digest
 from transom.config.model import SubConversationSeat
 from transom.context import History, TokenCorrection
@@ -17,14 +18,72 @@ from transom.context.fitting import Frame
 from transom.context.oversized import BlockSource
 from transom.context.tokens import Measure
 from transom.context.window import UNCORRECTED, frame_of
-from transom.llm import Block, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.errors import CapReached
+from transom.llm import Block, Provider, Request, Role, ToolCall, ToolResult, ToolResults, Turn
+from transom.llm.checked import check_kind
+from transom.llm.prices import Prices, Spending, published
 from transom.llm.structured import Check, schema_check
 from transom.runs import Stage
-from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message
+from transom.runs.conversation import CallPlace, Conversation, ConversationKey, Message, Spent
 from transom.runs.tool_calls import refuse_in_stage, refuse_in_tool_call
 from transom.tools import Toolbox
 from transom.tools.definition import ToolOutcome, outcome_from_json
 from transom.tools.toolbox import OWN
+
+
+@dataclass
+class Meter:
+    """Holds what a conversation and its sub-conversations used against a budget."""
+
+    budget: Budget = field(default_factory=Budget)
+    _spending: Spending = field(default_factory=Spending)
+    _counted: int = 0
+
+    def hold(self, budget: Budget, providers: Sequence[Provider], prices: Path | None = None) -> None:
+        """Another budget from now on; InputError where the cost of a reply could not be told."""
+        check_kind(budget, Budget, "budget", "Agent")
+        known = budget.prices or self._spending.prices or (Prices.load(prices) if prices else None)
+        if budget.usd is not None:
+            (known or published()).check(providers)
+        free = self._spending.free | {one.name for one in providers if one.local}
+        self.budget, self._spending, self._counted = budget, Spending(budget.usd, known, free), 0
+
+    def usd(self, spent: Spent, replies: int | None = None) -> float | None:
+        """Dollars of the first so many replies, of all where None; None where nobody knows what one cost."""
+        many = len(spent.replies) if replies is None else replies
+        if many < self._counted:
+            self._spending, self._counted = replace(self._spending, unpriced="", _sum=0.0), 0
+        for by, usage in spent.replies[self._counted : many]:
+            self._spending.add(by, usage)
+        self._counted = many
+        return self._spending.usd
+
+    def deadline(self, outer: float | None) -> float | None:
+        """When a message that is sent now has to be over, and at the latest when the one is that it is part of."""
+        mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
+        return min((one for one in (mine, outer) if one is not None), default=None)
+
+    def left(self, spent: Spent, deadline: float | None) -> float | None:
+        """Seconds that are left until a message's deadline; None for no limit.
+
+        Raises:
+            CapReached: none are, or tokens or dollars are used up.
+        """
+        budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
+        if budget.tokens is not None and tokens >= budget.tokens:
+            raise CapReached("tokens", budget.tokens, tokens)
+        if budget.usd is not None:
+            self.usd(spent)
+            self._spending.check()
+        seconds = None if deadline is None else deadline - time.monotonic()
+        if seconds is not None and seconds <= 0:
+            raise self.late()
+        return seconds
+
+    def late(self) -> CapReached:
+        """What to raise when the time is over."""
+        limit = self.budget.seconds or 0.0
+        return CapReached("seconds", limit, limit)
 
 
 class Derived:
@@ -85,14 +144,9 @@ class Session:
 
     Attributes:
         stage: in whose journal its events are.
-        id: its name there.
-        toolbox: what it may call.
-        meter: what it and its sub-conversations may use.
         seat: how sub-conversations are asked.
         tell: is told what happens; None where nobody listens.
         always: blocks that every message is answered from.
-        sources: what each message is looked up in.
-        parent: the conversation that opened it, if one did.
         deadline: when the message that is under way has to be over.
         next: which message the program says next.
         readable: what it can read in parts beside its own results, by name.
@@ -167,8 +221,11 @@ class Session:
     @property
     def correction(self) -> TokenCorrection:
         """How tokens are estimated as the model counts that is asked next; it changes with replies alone."""
-        derived, known = self.derived, self._correction
-        replies = derived.state.replies
+        return self.corrected(self.derived)
+
+    def corrected(self, derived: Derived) -> TokenCorrection:
+        """The same, by what follows from the conversation."""
+        known, replies = self._correction, derived.state.replies
         if known is None or known[0] is not derived or known[1] != replies:
             found = derived.correction(self.stage.next_model(self._role.name))
             self._correction = known = derived, replies, found

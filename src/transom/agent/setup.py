@@ -197,7 +197,7 @@ class AgentPlace:
             return self.stage
         settings = self.setup.settings
         try:
-            home = self._home or Home(self._folder() / ".transom", MAIN)
+            home = self._home or Home(self._temporary() / ".transom", MAIN)
             exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
             workspace = Workspace.at(home.workspace, exporter=exporter)
             if (store := home.store) is None:
@@ -216,7 +216,7 @@ class AgentPlace:
         self.closing.push_async_callback(_finish, run)
         return run.kept
 
-    def _folder(self) -> Path:
+    def _temporary(self) -> Path:
         """A folder that goes with the run."""
         folder = Path(tempfile.mkdtemp(prefix="transom-"))
         self.closing.callback(weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True))

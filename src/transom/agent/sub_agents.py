@@ -25,7 +25,7 @@ from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
 from transom.context.slices import READ_SLICE
 from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
 from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolExecutionError, WindowOverflow
-from transom.llm import Block, Role, Tier, ToolCall, ToolResult, ToolSpec, UserMessage
+from transom.llm import Block, Role, Tier, ToolCall, ToolResult, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
@@ -43,34 +43,25 @@ _SUM_UP = "Now sum up what you found"
 _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
 """What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
 
-DELEGATE = ToolSpec(
-    "delegate",
-    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
-    {
-        "type": "object",
-        "properties": {
-            "purpose": {
-                "type": "string",
-                "minLength": 1,
-                "description": "What you need to know, in a sentence or two.",
-            },
-            "sources": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "What is to be looked at; may be empty. The name of a kept result, or `event 12`, as"
-                " notes name it.",
-            },
-        },
-        "required": ["purpose", "sources"],
-        "additionalProperties": False,
-    },
+_DELEGATE = "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long."
+_SOURCES = "What is to be looked at; may be empty. The name of a kept result, or `event 12`, as notes name it."
+
+
+def _of(**properties: Json) -> dict[str, Json]:
+    """A schema of arguments that are all required."""
+    more: dict[str, Json] = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **more}
+
+
+def _text(description: str) -> Json:
+    return {"type": "string", "minLength": 1, "description": description}
+
+
+_ERRAND = _of(
+    purpose=_text("What you need to know, in a sentence or two."),
+    sources={"type": "array", "items": {"type": "string"}, "description": _SOURCES},
 )
-_TASK: dict[str, Json] = {
-    "type": "object",
-    "properties": {"task": {"type": "string", "minLength": 1, "description": "What is to be done, in full."}},
-    "required": ["task"],
-    "additionalProperties": False,
-}
+_TASK = _of(task=_text("What is to be done, in full."))
 
 
 @dataclass(frozen=True)
@@ -110,8 +101,7 @@ def equip(session: Session, subs: Sequence[SubAgent] = ()) -> Session:
             told, egress = await _looked_into(session, CALL_ID.get(), str(arguments["purpose"]), sources, room)
             return ToolReturn(told, egress=egress)
 
-        told = (DELEGATE.name, DELEGATE.description, DELEGATE.parameters, delegated)
-        session.toolbox.offer(ToolDefinition(*told, effect="pure", trust="untrusted", of_run=True))
+        session.toolbox.offer(ToolDefinition("delegate", _DELEGATE, _ERRAND, delegated, effect="pure", of_run=True))
     for declared in subs:
         tool = _sub_agent_tool(session, declared)
         if tool.spec in session.toolbox.specs:  # of an agent that was closed, and is used again
@@ -134,7 +124,7 @@ def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
         return ToolReturn(summary.text, egress=sub.state.egress)
 
     told = (declared.name, declared.description, _TASK, handed_on)
-    return ToolDefinition(*told, effect="idempotent", trust="untrusted", of_run=True)
+    return ToolDefinition(*told, effect="idempotent", of_run=True)
 
 
 async def _in_brief(session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
@@ -154,11 +144,7 @@ async def _in_brief(session: Session, number: int, call: ToolCall, outcome: Tool
 
 
 async def _looked_into(
-    session: Session,
-    id: str,  # noqa: A002  the conversation's
-    purpose: str,
-    sources: Mapping[str, ToolResult],
-    room: int,
+    session: Session, name: str, purpose: str, sources: Mapping[str, ToolResult], room: int
 ) -> tuple[str, Egress]:
     """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is."""
     whole, tokens = _joined(sources), session.correction
@@ -166,9 +152,9 @@ async def _looked_into(
     asked = [turn.text for turn in session.state.turns if isinstance(turn, UserMessage)]
     background = f"The parent agent was asked: {asked[-1]}" if asked else ""
     blocks = (*_purpose_blocks(purpose, background, session.state.egress), *shown)
-    sub = _sub_session(session, id, sub_role(session.role, session.seat, [block.name for block in blocks], room))
+    sub = _sub_session(session, name, sub_role(session.role, session.seat, [block.name for block in blocks], room))
     pairs = zip(sources.items(), shown, strict=True)
-    sub.readable = {name: source for (name, source), block in pairs if block.text != source.content}
+    sub.readable = {known: source for (known, source), block in pairs if block.text != source.content}
     if sub.readable or READ_SLICE in session.toolbox.specs:
         offer_reading(sub)
 
@@ -206,8 +192,6 @@ async def _answered_by(
     """Have a sub-conversation that a call opened answer, and close it; one that was left in the middle is gone on with.
 
     Args:
-        sub: where.
-        purpose: what it is to find out.
         text: what it is asked; None for blocks alone.
         sum_up: its answer ("" where it failed), and what it was given and what came back to it -> what its parent is
             told; None where nothing can stand in for an answer.
@@ -318,11 +302,7 @@ def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: in
 
 
 def _sub_session(
-    parent: Session,
-    id: str,  # noqa: A002  the name of the field
-    role: Role,
-    tools: Toolbox | None = None,
-    always: tuple[Block, ...] = (),
+    parent: Session, name: str, role: Role, tools: Toolbox | None = None, always: tuple[Block, ...] = ()
 ) -> Session:
     """A sub-conversation as it is in the journal; a new one where there is none.
 
@@ -330,7 +310,7 @@ def _sub_session(
     """
     own = [tool for tool in parent.toolbox.tools if tool.name not in OWN and not tool.of_run]
     box = parent.toolbox.within(own) if tools is None else tools
-    sub = Session(parent.stage, id, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
+    sub = Session(parent.stage, name, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
     sub.in_brief = parent.in_brief
     return sub
 

@@ -13,7 +13,7 @@ from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.item import Item, load_item
-from transom.checklist.results import BuildResult, FindingRow, GateRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
 from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
 from transom.checklist.run.stage import Occasion, judge
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
@@ -21,6 +21,7 @@ from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
 from transom.formats.yaml_files import read_bytes
+from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import Artifact, Run
@@ -320,9 +321,7 @@ def input_problems(
 
 def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:
     """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
-    rows = tuple(
-        FindingRow(gate="inputs", artifact=name, line=None, message=message) for name, message in unusable.items()
-    )
+    rows = tuple(Finding("inputs", name, None, message) for name, message in unusable.items())
     row = GateRow(gate="inputs", passed=False, findings=rows)
     return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
 

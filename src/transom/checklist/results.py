@@ -16,23 +16,6 @@ SPEC: Final = "ItemSpec"
 """The artifact of a finding that no repair of the checker could mend: the ItemSpec leaves something open."""
 
 
-class FindingRow(Shape):
-    """A finding of a gate."""
-
-    gate: str
-    artifact: str
-    line: int | None
-    message: str
-
-    @staticmethod
-    def of(finding: Finding) -> FindingRow:
-        return FindingRow(gate=finding.gate, artifact=finding.artifact, line=finding.line, message=finding.message)
-
-    def finding(self) -> Finding:
-        """As the gates have it."""
-        return Finding(self.gate, self.artifact, self.line, self.message)
-
-
 class WordsRow(Shape):
     """Words that the embedded rules could not read, and where they stand."""
 
@@ -81,7 +64,7 @@ class SpecResult(Document):
     complexity: Complexity | None = None
     capability_type: int | None = None
     rounds: tuple[RoundRow, ...] = ()
-    findings: tuple[FindingRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
     quality: dict[str, Json] = Field(default_factory=dict)
     needs_model: tuple[WordsRow, ...] = ()
     readings: tuple[ReadingRow, ...] = ()
@@ -98,7 +81,7 @@ class GateRow(Shape):
 
     gate: str
     passed: bool
-    findings: tuple[FindingRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class AnswerRow(Shape):
@@ -167,7 +150,7 @@ class BuildResult(Document):
     run_id: str
 
     @property
-    def findings(self) -> tuple[FindingRow, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """All that the gates object to, in their order."""
         return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
 
@@ -197,7 +180,7 @@ class ErrorRow(Shape):
 
     iteration: int
     source: str
-    errors: tuple[FindingRow, ...]
+    errors: tuple[Finding, ...]
 
 
 class Intervention(Document):
@@ -209,7 +192,7 @@ class Intervention(Document):
     total_iterations: int
     failure_summary: str
     error_history: tuple[ErrorRow, ...]
-    last_validation_errors: tuple[FindingRow, ...]
+    last_validation_errors: tuple[Finding, ...]
     last_generated_code: GeneratedCode
     key_decisions: tuple[dict[str, str], ...]
     generated_code_signatures: dict[str, str]
@@ -226,8 +209,8 @@ class LintResult(Document):
     """`check lint --format json`. `remarks` are questions of the gates, and what they could not try."""
 
     schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
-    findings: tuple[FindingRow, ...] = ()
-    remarks: tuple[FindingRow, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[Finding, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -266,15 +249,10 @@ class BuildRecord(Document):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All that the gates found, in their order."""
-        return tuple(
-            Finding(row.gate, row.artifact, row.line, row.message)
-            for gate in self.gates
-            if not gate.passed
-            for row in gate.findings
-        )
+        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
 
     @property
-    def questions(self) -> tuple[FindingRow, ...]:
+    def questions(self) -> tuple[Finding, ...]:
         """What the gates ask the writer of atom A, and nobody answered."""
         answered = {row.question for row in self.answers}
         rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -9,6 +10,8 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line; returns the exit code."""
+    if argv is None:
+        gc.disable()  # while Python imports: what it makes then stays; the command itself collects again
     try:
         from transom.cli import app
     except KeyboardInterrupt:  # while Python still imports: nothing was begun, so there is nothing to say

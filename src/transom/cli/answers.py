@@ -12,13 +12,13 @@ from transom import __version__
 from transom.canonical import Json
 from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import Places, own_files
-from transom.checklist.results import BuildResult, FindingRow, ReadingRow, SpecResult, WordsRow
+from transom.checklist.results import BuildResult, ReadingRow, SpecResult, WordsRow
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.meaning import KEY, check_reads_as, said
 from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
-from transom.checklist.run import Roots, Verdict, load_checker, text_report, text_reports, together
+from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
 from transom.checklist.run.report import NEXT_WORDS
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
@@ -26,6 +26,7 @@ from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
 from transom.errors import InputError, Paused, TransomError
 from transom.formats.yaml_files import add_key, load_yaml
+from transom.gates import Finding
 from transom.runs import Run, write_file
 
 _PAGE = "see the page `Your first item`"
@@ -137,7 +138,7 @@ def _head(result: SpecResult | BuildResult, path: str | None) -> str:
     return f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
 
 
-def _findings(findings: Iterable[FindingRow], indent: str = "  ") -> Iterator[str]:
+def _findings(findings: Iterable[Finding], indent: str = "  ") -> Iterator[str]:
     for finding in findings:
         where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
         yield f"{indent}{where}: {finding.message} [{finding.gate}]"
@@ -169,7 +170,10 @@ async def with_readings(
     if item.reads_as or not any(row.where.startswith(WHERE) for row in answer.needs_model):
         return answer
     knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
-    files = _files_of(item, places.roots(places.of(item, run.folder)))
+    try:
+        files = own_files(item, places.roots(places.of(item, run.folder)))
+    except InputError:  # an ItemSpec can be written before a variable is defined
+        files = ()
     given = {"requirements": item.requirements, "waivers": item.waivers}
     values = {name: part.value for name, part in given.items() if part}
     rows = tuple(
@@ -182,13 +186,6 @@ async def with_readings(
         return None
     command = f"transom answer {run.id} --choose N --by NAME" if rows and run.state.waiting else None
     return answer.model_copy(update={"readings": rows, "choose": command})
-
-
-def _files_of(item: Item, roots: Roots) -> Sequence[Path]:
-    try:
-        return own_files(item, roots)
-    except InputError:  # an ItemSpec can be written before a variable is defined
-        return ()
 
 
 async def _chosen(

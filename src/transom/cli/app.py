@@ -1,8 +1,6 @@
 """The composition root: all commands, the entry of the console script, and how a command may end.
 
 A function of a command raises a `TransomError` for whatever is wrong with its input: one line, and an exit code.
-It is called `app` and not `main`, since the console script's function `transom.cli.main` would hide a module of that
-name.
 """
 
 from __future__ import annotations
@@ -24,8 +22,6 @@ from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
 
 INTERRUPTED = 130
-PIPE_CLOSED = 141
-"""What a shell shows of a program that SIGPIPE ended."""
 
 COMPLETE = "_TRANSOM_COMPLETE"
 """The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
@@ -54,9 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return _interrupted(begun)
-    except BrokenPipeError:
-        abandon_stdout()
-        return PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
         number = getattr(error, "errno", None)
         return _machine(error, number) if number in _OF_THE_MACHINE else _defect(error, begun)

@@ -28,9 +28,8 @@ from transom.checklist.run.report import headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.checking import answer_of, run_one
 from transom.cli.command import Among, command, given_in
-from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
+from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, place, writer_of
 from transom.cli.output import counted, table, toned
-from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session
 from transom.cli.tree import load
@@ -71,7 +70,7 @@ async def batch(
     named: list[Json] = [place(Path(text)) for text in texts]
     async with (
         session.open_store() as store,
-        session.open_run("check-batch", {"targets": named}, name="batch", store=store, entry=session.entry) as run,
+        session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
     ):
         verdicts = [compared(one) for one in await _Batch(session, run, paths, options).work()]
         document = together(verdicts)
@@ -84,11 +83,7 @@ async def batch(
 
 
 def found(texts: Sequence[str]) -> list[Path]:
-    """The items, or checkers, that files, folders and globs name; each once, those of one text in order of their names.
-
-    Raises:
-        InputError: a folder or a glob that has none.
-    """
+    """The items, or checkers, that files, folders and globs name; each once, those of one text by their names."""
     paths: dict[str, Path] = {}
     for text in texts:
         if os.path.isdir(text):  # noqa: PTH112  unlike Path.is_dir it never raises

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -35,7 +34,7 @@ from transom.checklist.pipeline import (
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import LoadedChecker, Verdict, printed
+from transom.checklist.run import Verdict, printed
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import (
@@ -48,11 +47,25 @@ from transom.cli.answers import (
     with_readings,
 )
 from transom.cli.command import Among, command
-from transom.cli.learn import Scope, opened
-from transom.cli.memory import opened as remembered
-from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, manner_of, places_of, writer_of
+from transom.cli.learn import Scope, opened, remembered
+from transom.cli.options import (
+    BUILDING,
+    JUDGING,
+    WHERE,
+    Options,
+    check_app,
+    claim_id,
+    compared_by,
+    home,
+    manner_of,
+    newest_checker,
+    place,
+    places_of,
+    register_checker,
+    register_spec,
+    writer_of,
+)
 from transom.cli.output import counted, say
-from transom.cli.registry import claim_id, home, newest_checker, place, register_checker, register_spec
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
@@ -63,14 +76,12 @@ LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
 _VAR = "--var CHECKLIST_ROOT=examples/checks/data"
-_log = logging.getLogger(__name__)
+ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
 async def spec(
-    session: Session,
-    item: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")],
-    options: Annotated[Options, Among("out", "debug", "strict")],
+    session: Session, item: ItemArgument, options: Annotated[Options, Among("out", "debug", "strict")]
 ) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
@@ -105,12 +116,7 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    options: Annotated[
-        Options,
-        Among(
-            *("item", *WHERE, "allow_needs_review", "tests", "resume", "checkpoint", "reset_iterations", "unsafe"),
-        ),
-    ],
+    options: Annotated[Options, Among("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
 
@@ -121,14 +127,14 @@ async def build(
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
-    name, kept = item.item_id if item else spec.item_id, session.entry
+    name = item.item_id if item else spec.item_id
     session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
             await claim_id(store, item)
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
-        async with session.open_run("check-build", inputs, name=name, store=store, entry=kept) as run:
+        async with session.open_run("check-build", inputs, name=name, store=store) as run:
             if options.reset_iterations:
                 await give_help(run, reset=True)
             if options.checkpoint:
@@ -234,15 +240,16 @@ async def run_one(
 ) -> Verdict:
     """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
-    checker, item = _checker_of(store, target, strict=options.strict)
+    item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
+    checker = open_checker(newest_checker(store, item)) if item else open_checker(target, strict=options.strict)
     if options.approved_only and not checker.approved.by:
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
-    name, kept = checker.config.item_id, session.entry
+    name = checker.config.item_id
     session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else home(store, checker.folder))
-    async with session.open_run("check-run", inputs, name=name, store=store, entry=kept) as run:
+    async with session.open_run("check-run", inputs, name=name, store=store) as run:
         copy_to = _verdict_copy(places, name, several=several)
         if copy_to in taken:
             what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
@@ -267,7 +274,7 @@ async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIter
     """The one run of an item, in which `check spec` and `check all` both work."""
     await claim_id(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
-    async with session.open_run("check", inputs, name=item.item_id, store=store, entry=session.entry) as run:
+    async with session.open_run("check", inputs, name=item.item_id, store=store) as run:
         yield run
 
 
@@ -275,22 +282,12 @@ async def _finish(run: Run, result: Answer | None) -> None:
     """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
-    status = result.counted_as if isinstance(result, Verdict) else result.status
-    await run.finish(status)
-    _log.info("run %s: %s", run.id, status)
+    await run.finish(result.counted_as if isinstance(result, Verdict) else result.status)
 
 
 def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
     for line in input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
-
-
-def _checker_of(store: SqliteStore, target: Path, *, strict: bool) -> tuple[LoadedChecker, Item | None]:
-    """A checker folder, or the newest checker that was built for an item."""
-    if os.path.isdir(target):  # noqa: PTH112  unlike Path.is_dir it never raises
-        return open_checker(target, strict=strict), None
-    item = load_item(target, strict=strict)
-    return open_checker(newest_checker(store, item)), item
 
 
 def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None:

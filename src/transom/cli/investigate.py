@@ -14,9 +14,8 @@ import typer
 from transom.canonical import Json
 from transom.cli.command import command, given_in
 from transom.cli.history import found_run
-from transom.cli.learn import Scope
+from transom.cli.learn import Scope, remembered
 from transom.cli.learn import opened as playbook_of
-from transom.cli.memory import opened
 from transom.cli.output import day_of, reports_in, say, style_status
 from transom.cli.session import Session
 from transom.cli.tree import root
@@ -38,6 +37,8 @@ from transom.store import SqliteStore
 
 KIND = "investigate"
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")]
+GoOn = Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")]
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,7 @@ class InvestigateOptions:
     ] = None
     target: Annotated[str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")] = None
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
-    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed that need not hold.")] = (
-        None
-    )
+    waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed away.")] = None
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
     no_memory: Annotated[bool, typer.Option("--no-memory", help="Recall and keep no assessments.")] = False
     reports: Annotated[
@@ -62,14 +61,7 @@ class InvestigateOptions:
 
 
 @command(root, KIND, example=_EXAMPLE, asks=True)
-async def investigate(
-    session: Session,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")],
-    options: InvestigateOptions,
-    go_on: Annotated[
-        str | None, typer.Option("--continue", metavar="RUN", help="Ask about an investigation that was made.")
-    ] = None,
-) -> int:
+async def investigate(session: Session, question: Question, options: InvestigateOptions, go_on: GoOn = None) -> int:
     """Judge whether a feature is ready for its next stage.
 
     Exit: READY 0, NOT_READY 1, error 2, NEEDS_JUDGEMENT and INSUFFICIENT_DATA 3.
@@ -110,8 +102,7 @@ def inquiry_of(session: Session, question: str, options: InvestigateOptions) -> 
 
 async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | None]:
     """The answer with the run's ids, and what it waits for where a person is to judge."""
-    result = await investigated(run, inquiry)
-    waits = None
+    result, waits = await investigated(run, inquiry), None
     try:
         result = await judged(run, result)
         if inquiry.playbook:
@@ -128,7 +119,7 @@ async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOpti
         if options.no_memory:
             yield replace(inquiry, playbook=playbook)
             return
-        async with opened(session) as memory:
+        async with remembered(session) as memory:
             yield replace(inquiry, memory=memory, playbook=playbook)
 
 
@@ -141,7 +132,7 @@ async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOpt
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
         chain = chain_of(session, store)
-        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain, entry=session.entry) as run:
+        async with session.open_run(KIND, inputs, name=name, store=store, chain=chain) as run:
             yield run
 
 

@@ -1,28 +1,37 @@
-"""`transom session`, `learning`, `cache`, `serve`; and the workspace's playbook as other commands open and print it."""
+"""`transom session`, `learning`, `cache`, `serve`, `memory`; a workspace's playbook and memory for all commands."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.canonical import Json
 from transom.cli.command import command
 from transom.cli.output import counted, say, sections, style, table
 from transom.cli.session import Session
 from transom.cli.tree import group, root
-from transom.errors import SettingsError, install_hint
+from transom.errors import InputError, SettingsError, install_hint
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.memory import find_embedder
+from transom.memory import MemoryEntry, SqliteMemory, find_embedder
+
+Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
+Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
+Study = Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")]
+Used = Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")]
+Good = Annotated[bool, typer.Option("--good/--bad", help="How it ended.")]
+Host = Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")]
 
 
 @dataclass(frozen=True)
@@ -86,24 +95,14 @@ Texts = Annotated[list[str] | None, typer.Option(metavar="TEXT", help="May be gi
 
 
 @command(session_app, "open", example='transom session open debug_error --objective "the solver stops"')
-def open_(
-    session: Session,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")],
-    objective: Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")] = "",
-    study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is about.")] = None,
-) -> int:
+def open_(session: Session, task: Task, objective: Objective = "", study: Study = None) -> int:
     """Open a session. At its end `transom session close` says what came of it."""
     state = open_session(session.workspace.root, task, objective, study)
     return session.report({"session_id": state.session_id}, f"session {state.session_id} is open")
 
 
 @command(session_app, "note", example='transom session note --action "halved the step" --used str-00001')
-def note(
-    session: Session,
-    action: Texts = None,
-    error: Texts = None,
-    used: Annotated[list[str] | None, typer.Option(metavar="ID", help="An insight that you relied on.")] = None,
-) -> int:
+def note(session: Session, action: Texts = None, error: Texts = None, used: Used = None) -> int:
     """Note what was done, what went wrong, and what was relied on."""
     with opened(session) as playbook:
         ids = [playbook.require(key).id for key in used or ()]
@@ -132,11 +131,7 @@ def context(session: Session, scope: Scope) -> int:
 
 
 @command(session_app, "close", example="transom session close --good")
-def close(
-    session: Session,
-    scope: Scope,
-    good: Annotated[bool, typer.Option("--good/--bad", help="How it ended.")],
-) -> int:
+def close(session: Session, scope: Scope, good: Good) -> int:
     """Close the session. Its end counts for the insights relied on; its errors become insights."""
     with opened(session, scope, making=True) as playbook:
         done = close_session(session.workspace_root, playbook, good=good)
@@ -175,14 +170,7 @@ def stats(session: Session) -> int:
 
 
 @command(root, "serve", example="transom serve --port 8420")
-def serve(
-    session: Session,
-    scope: Scope,
-    host: Annotated[str, typer.Option(metavar="HOST", help="Where it listens; by default for this machine alone.")] = (
-        "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")] = 8420,
-) -> int:
+def serve(session: Session, scope: Scope, host: Host = ("127.0.0.1"), port: Port = 8420) -> int:
     """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
 
     The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.
@@ -201,3 +189,80 @@ def serve(
         server.serve(server.build_app(playbook, session.workspace_root, token, host), listener)
     session.progress("stopped")
     return 0
+
+
+memory_app = group("memory")
+
+Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
+Key = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")]
+Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
+Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
+Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
+
+
+@asynccontextmanager
+async def remembered(session: Session, *, making: bool = True) -> AsyncIterator[SqliteMemory]:
+    """The workspace's memory; an empty one where there is no workspace yet, unless it is to be made."""
+    path = session.workspace.database if making else session.known_database
+    embedder = find_embedder(session.settings.paths.embeddings)
+    async with SqliteMemory.open(path, embedder) as memory:
+        yield memory
+
+
+@command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout --meta team=pay')
+async def add(session: Session, text: Text, key: Key = None, meta: Pairs = None) -> int:
+    """Remember a text; prints its id."""
+    async with remembered(session) as memory:
+        stored = await memory.store(text, _pairs(meta), key=key)
+        entry = await memory.get(stored)
+    return _report_entries(session, [(stored, entry)] if entry else [])
+
+
+@command(memory_app, "search", example='transom memory search "slow gateway" --meta team=pay')
+async def search(session: Session, query: Query, meta: Pairs = None, limit: Most = 5) -> int:
+    """Find entries by words, and by meaning with embeddings."""
+    async with remembered(session, making=False) as memory:
+        await memory.embed_missing()
+        found = await memory.retrieve(query, limit, _pairs(meta))
+    return _report_entries(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
+
+
+@command(memory_app, "relate", example="transom memory relate checkout depends_on gateway")
+async def relate(session: Session, source: Id, relationship: Relationship, target: Id) -> int:
+    """Say how two entries are related."""
+    async with remembered(session) as memory:
+        await memory.relate(source, target, relationship)
+        entry = await memory.get(source)
+    return _report_entries(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
+
+
+@command(memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --all")
+async def neighbours(
+    session: Session,
+    key: Id,
+    hops: Annotated[int, typer.Option(min=1, metavar="N", help="Steps at most.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="As many steps as it takes.")] = False,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
+    direction: Annotated[Literal["out", "in", "both"], typer.Option(help="Along them, against, or both.")] = "both",
+) -> int:
+    """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
+    async with remembered(session, making=False) as memory:
+        found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=direction)
+    return _report_entries(
+        session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]
+    )
+
+
+def _report_entries(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> int:
+    document = {"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]}
+    lines = [f"{head}  {' '.join(entry.content.split())}" for head, entry in found]
+    return session.report(document, *lines or ["nothing found"])
+
+
+def _pairs(given: Sequence[str] | None) -> dict[str, Json]:
+    pairs: dict[str, Any] = dict(one.partition("=")[::2] for one in given or ())
+    if "" in pairs or any("=" not in one for one in given or ()):
+        raise InputError("not NAME=VALUE", where="--meta", hint="write --meta feature=F1")
+    return pairs

@@ -19,7 +19,7 @@ from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, open_checker, own_files
-from transom.checklist.results import DOUBTS, FindingRow, LintResult
+from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
@@ -32,11 +32,10 @@ from transom.checklist.spec.gate import check_spec
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.answers import load_checked
 from transom.cli.batch import found
-from transom.cli.command import Among, command
+from transom.cli.command import Among, By, command
 from transom.cli.history import history
-from transom.cli.options import Options, check_app, parse_variables
+from transom.cli.options import Options, check_app, home, parse_variables
 from transom.cli.output import counted, day_of, say
-from transom.cli.registry import home
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.errors import InputError, TransomError
@@ -46,13 +45,18 @@ from transom.gates import Finding
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
 
+Targets = Annotated[list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")]
+Folder = Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")]
+Sheet = Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")]
+Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")]
+DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
+DomainFiles = Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")]
+
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
-async def lint(
-    session: Session,
-    targets: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml|ITEMSPEC.md|CHECKER", help="What to look over.")],
-    options: Annotated[Options, Among("variables")],
-) -> int:
+async def lint(session: Session, targets: Targets, options: Annotated[Options, Among("variables")]) -> int:
     """Say what is wrong with items, ItemSpecs or checkers.
 
     Checkers meet their gates again on the files of today.
@@ -66,11 +70,7 @@ async def lint(
 
 
 @command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
-def approve(
-    session: Session,
-    folder: Annotated[Path, typer.Argument(metavar="CHECKER", help="The checker's folder.")],
-    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who approves it.")],
-) -> int:
+def approve(session: Session, folder: Folder, by: By) -> int:
     """Record that a person approves a checker as it is.
 
     A later change of its atoms, YAML or ItemSpec voids the approval.
@@ -129,7 +129,7 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
     report = await regate(checker, None, files, places.folders(base), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         _keep(checker, report, sandbox)
-    remarks = [row.finding() for gate in report.rows if gate.passed for row in gate.findings]
+    remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
     found, beside = (
         [Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows]
         for rows in (report.findings, remarks)
@@ -150,11 +150,7 @@ def _keep(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> None:
 
 
 @command(check_app, "import", example="transom check import signoff.csv -o items")
-def import_(
-    session: Session,
-    sheet: Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for each item; the first names columns.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")] = Path("items"),
-) -> int:
+def import_(session: Session, sheet: Sheet, out: Out = Path("items")) -> int:
     """Write item files from the lines of a spreadsheet.
 
     Columns: description, item_id, input_files, pattern_items, waive_items, waive_reasons, owner, expires.
@@ -176,11 +172,7 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
-def lint_waivers(
-    session: Session,
-    targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")],
-    options: Annotated[Options, Among("as_of")],
-) -> int:
+def lint_waivers(session: Session, targets: Items, options: Annotated[Options, Among("as_of")]) -> int:
     """Name the waivers that should not be relied upon.
 
     That is those without reason, owner or last day, those that have expired, and those that fit everything.
@@ -192,7 +184,7 @@ def lint_waivers(
 
 def _print_findings(session: Session, findings: Sequence[Finding], remarks: Sequence[Finding]) -> int:
     """Print what a `lint` found; findings are exit 1, doubts alone 3."""
-    result = LintResult(findings=tuple(map(FindingRow.of, findings)), remarks=tuple(map(FindingRow.of, remarks)))
+    result = LintResult(findings=tuple(findings), remarks=tuple(remarks))
     lines = [*(f"remark: {one}" for one in remarks), *map(str, findings)]
     return session.report(result, *lines, *([] if findings else ["nothing found"]), code=result.exit_code)
 
@@ -218,9 +210,7 @@ def list_domains(session: Session) -> int:
 
 
 @command(knowledge_app, "show", example="transom check knowledge show timing")
-def show_domain(
-    session: Session, domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
-) -> int:
+def show_domain(session: Session, domain: DomainName) -> int:
     """Show what a domain can be asked, its items, and what it reads."""
     knowledge = _knowledge(session)
     found = _domain(knowledge, domain)
@@ -229,9 +219,7 @@ def show_domain(
 
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
-def lint_domains(
-    session: Session, files: Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
-) -> int:
+def lint_domains(session: Session, files: DomainFiles) -> int:
     """Look a domain's file over: keys, word lists, regexes, names."""
     knowledge = _knowledge(session, files)
     named = [_domain(knowledge, str(file)) for file in files]
@@ -243,12 +231,7 @@ def lint_domains(
 
 
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
-def trial(
-    session: Session,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Domains; all without one.")
-    ] = None,
-) -> int:
+def trial(session: Session, names: Names = None) -> int:
     """Try the examples in a domain's file, which are its tests."""
     knowledge = _knowledge(session, [Path(one) for one in names or () if one.endswith((".yaml", ".yml"))])
     chosen = [_domain(knowledge, one) for one in names or ()]

@@ -1,4 +1,4 @@
-"""The options of `transom check`, and what follows from them: variables, places, manner, sandbox, reports."""
+"""The options of `transom check`, and what follows from them; and what a workspace remembers of items."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from typing import Annotated, cast
 import typer
 
 from transom.agent.setup import seated
+from transom.canonical import Json, digest
 from transom.checklist.build.inputs import BuildSettings
+from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
 from transom.checklist.run.baseline import Baseline
 from transom.checklist.run.reports import REPORTS, report
 from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
+from transom.checklist.spec.document import clean
 from transom.checklist.spec.rounds import ROUNDS
 from transom.cli.answers import Writer
 from transom.cli.command import MoreRepairs
@@ -32,12 +35,14 @@ from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import write_file
 from transom.sandbox import Level, Sandbox
+from transom.store import SqliteStore
 from transom.tools.constrained import FileLimits
 from transom.tools.files import ViewLimits
 
 check_app = group("check")
 
 WHERE = ("variables", "root", "out")
+BUILDING = ("allow_needs_review", "resume", "checkpoint", "reset_iterations")
 JUDGING = ("as_of", "strict", "fail_on_unused")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -75,18 +80,14 @@ class Options:
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the build of this ItemSpec.")] = False
     checkpoint: Annotated[str | None, typer.Option(metavar="ID", help="Go back to one that `runs show` lists.")] = None
     reset_iterations: MoreRepairs = False
-    approved_only: Annotated[
-        bool, typer.Option("--approved-only", help="Refuse a checker that nobody approved as it is today.")
-    ] = False
+    approved_only: Annotated[bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
     reports: _Reports = ()
     baseline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="An earlier --report json:FILE: only what is new fails.")
     ] = None
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
-    unsafe: Annotated[
-        bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights. Marks every verdict.")
-    ] = False
+    unsafe: Annotated[bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")] = False
 
     @property
     def day(self) -> str:
@@ -101,9 +102,7 @@ class NamedLines:
     good: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A good line; as often as you like.")] = ()
     bad: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A bad line.")] = ()
     beside: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A line beside the point.")] = ()
-    end: Annotated[
-        tuple[str, ...], typer.Option(metavar="FILE:LINE", help="The last line of a whole log; `none`: none shows it.")
-    ] = ()
+    end: Annotated[tuple[str, ...], typer.Option(metavar="FILE:LINE", help="A whole log's last line, or `none`.")] = ()
 
 
 def parse_variables(given: Sequence[str], cwd: Path) -> dict[str, Path]:
@@ -158,12 +157,7 @@ def manner_of(
     playbook: Playbook | None = None,
     memory: Memory | None = None,
 ) -> Manner:
-    """How the check is made, from the settings and the options.
-
-    Args:
-        playbook: what the roles of a build are shown of, and what learns from it.
-        memory: of earlier items.
-    """
+    """How the check is made, from the settings and the options; with what was learned, and what is remembered."""
     settings, held, llm = session.settings, session.settings.tool_constraints, session.settings.llm
     header, most = held.header_lines_default, held.max_total_read_bytes
     limits = ViewLimits(header_lines=header, total_bytes=most)
@@ -181,3 +175,65 @@ def manner_of(
     wanted = Level.NONE if options.unsafe else Level(level) if level else None
     sandbox = Sandbox(level=wanted) if needs_sandbox else cast("Sandbox", None)
     return Manner(Occasion(options.day, options.fail_on_unused), sandbox, rounds, build, memory)
+
+
+ITEMS, SPECS, CHECKERS, HOMES = "items", "specs", "checkers", "homes"
+
+
+def place(path: Path) -> str:
+    """A path as the workspace keeps it: absolute, without `..`, links as they are."""
+    return os.path.abspath(path)  # noqa: PTH100  resolve() would follow the links
+
+
+async def claim_id(store: SqliteStore, item: Item) -> None:
+    """Make an item's id its own in this workspace; one whose item is gone, moved or called otherwise now is free."""
+    mine = place(item.path)
+    other = Path(str(await store.put_if_absent(ITEMS, item.item_id, mine)))
+    try:
+        taken = str(other) != mine and not other.samefile(mine) and load_item(other).item_id == item.item_id
+    except (OSError, InputError):
+        taken = False
+    if taken:
+        what = f"the item id {item.item_id} belongs to {other} in this workspace"
+        raise InputError(what, where=mine, hint="write an item_id of its own into one of them")
+    if str(other) != mine:
+        await store.put(ITEMS, item.item_id, mine)
+
+
+async def register_spec(store: SqliteStore, item: Item, spec: str) -> None:
+    """Remember an item's newest ItemSpec."""
+    await store.put(SPECS, place(item.path), digest(clean(spec)))
+
+
+async def register_checker(store: SqliteStore, item: Item, folder: Path, spec: str) -> None:
+    """Remember an item's newest checker, and for the checker whose it is."""
+    row: dict[str, Json] = {
+        "folder": place(folder),
+        "description": digest(item.meaning),
+        "itemspec": digest(clean(spec)),
+    }
+    await register_spec(store, item, spec)
+    await store.put(CHECKERS, place(item.path), row)
+    await store.put(HOMES, place(folder), str(Path(place(item.path)).parent))
+
+
+def newest_checker(store: SqliteStore, item: Item) -> Path:
+    """The folder of the newest checker that was built for an item."""
+    row, why = cast("dict[str, str] | None", store.get(CHECKERS, place(item.path))), ""
+    if row is None:
+        why = "no checker was built for this item"
+    elif not Path(row["folder"]).is_dir():
+        why = f"its checker {row['folder']} is gone"
+    elif row["description"] != digest(item.meaning):
+        why = "its description changed since its checker was built"
+    elif store.get(SPECS, place(item.path)) != row["itemspec"]:
+        why = "its ItemSpec changed since its checker was built"
+    if row is None or why:
+        raise InputError(why, where=str(item.path), hint=f"build one with: transom check all {item.path}")
+    return Path(row["folder"])
+
+
+def home(store: SqliteStore, folder: Path) -> Path | None:
+    """The folder of the item that a checker was built for; its relative input files are meant from there."""
+    known = store.get(HOMES, place(folder))
+    return Path(str(known)) if known else None

@@ -152,10 +152,14 @@ def table(rows: Iterable[Sequence[object]], *, head: Sequence[str] = (), indent:
 
 def sections(document: Mapping[str, Any]) -> Iterator[str]:
     """A document for people: its figures by name, then a section for each mapping and each list of them."""
-    wide = {key: one for key, one in document.items() if isinstance(one, Mapping | list)}
+    wide = {
+        key: one
+        for key, one in document.items()
+        if isinstance(one[0] if isinstance(one, list) and one else one, Mapping)
+    }
     single = [(key, plain(one)) for key, one in document.items() if key not in {*wide, "schema"}]
     yield from table([(key.replace("_", " "), one) for key, one in single])
-    for title, section in ((key, one) for key, one in wide.items() if one):
+    for title, section in wide.items():
         yield style(title, "bold")
         rows, head = section, list[str]()
         if isinstance(section, Mapping):

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from transom.canonical import digest
-from transom.cli.command import RunArgument, command
+from transom.cli.command import By, RunArgument, command
 from transom.cli.history import found_run
 from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
 from transom.cli.output import counted, plain, print_text, say, sections, style
@@ -27,18 +27,27 @@ _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 _SURE = 0.5  # how sure a model has to be of what it proposes
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
-By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
+Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
+Retired = Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")]
+Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
+Query = Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")]
+Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
+Task = Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")]
+Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")]
+File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
+Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")]
+Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
+Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
+Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
+Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")]
+Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")]
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")
-def list_all(
-    session: Session,
-    scope: Scope,
-    category: Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")] = None,
-    retired: Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")] = False,
-) -> int:
+def list_all(session: Session, scope: Scope, category: Category = None, retired: Retired = False) -> int:
     """List the insights, those that stand best first."""
     wanted = InsightCategory.named(category) if category else None
     with looked_at(session, scope) as playbook:
@@ -88,12 +97,7 @@ def add(
 
 
 @command(playbook_app, "feedback", example="transom playbook feedback str-00001 --helpful --by ada")
-def feedback(
-    session: Session,
-    insight: Id,
-    helpful: Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")],
-    by: By = "a person",
-) -> int:
+def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person") -> int:
     """Count one outcome for or against an insight, as you judge it."""
     with opened(session) as playbook:
         playbook.require(insight)
@@ -103,25 +107,14 @@ def feedback(
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
-def search(
-    session: Session,
-    scope: Scope,
-    query: Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")],
-    limit: Limit = 5,
-) -> int:
+def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with looked_at(session, scope) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
-def context(
-    session: Session,
-    scope: Scope,
-    words: Annotated[str, typer.Argument(metavar="WORDS", help="The task.")] = "",
-    task: Annotated[str, typer.Option(metavar="TYPE", help="A kind of work, e.g. debug_error.")] = "",
-    limit: Limit = 15,
-) -> int:
+def context(session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Limit = 15) -> int:
     """Print what a model would be shown for a task."""
     with opened(session, scope) as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
@@ -130,11 +123,7 @@ def context(
 
 
 @command(playbook_app, "prune", example="transom playbook prune --threshold -3")
-def prune(
-    session: Session,
-    scope: Scope,
-    threshold: Annotated[int, typer.Option(metavar="N", help="The net score from which they go.")] = -3,
-) -> int:
+def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
     """Retire the insights that evidence condemns. They stay as tombstones."""
     with opened(session, scope) as playbook:
         pruned = playbook.prune_harmful(threshold)
@@ -150,11 +139,7 @@ def stats(session: Session, scope: Scope) -> int:
 
 
 @command(playbook_app, "export", example="transom playbook export playbook.json")
-def export(
-    session: Session,
-    scope: Scope,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")] = None,
-) -> int:
+def export(session: Session, scope: Scope, file: File = None) -> int:
     """Write the insights as JSON; the same insights, the same bytes."""
     with looked_at(session, scope) as playbook:
         if file:
@@ -165,11 +150,7 @@ def export(
 
 
 @command(playbook_app, "import", example="transom playbook import playbook.json notes/*.jsonl")
-def import_files(
-    session: Session,
-    scope: Scope,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")],
-) -> int:
+def import_files(session: Session, scope: Scope, files: Files) -> int:
     """Take in playbooks and session notes. Doing it twice changes nothing. Exit 1: a line could not be read."""
     with opened(session, scope, making=True) as playbook:
         paths = [session.cwd / file for file in files]
@@ -184,12 +165,7 @@ def import_files(
 
 
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
-def review(
-    session: Session,
-    scope: Scope,
-    confirm: Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")] = None,
-    by: By = "a person",
-) -> int:
+def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a person") -> int:
     """Ask a person about insights that are uncertain or long unused."""
     with looked_at(session, scope) as playbook:
         if confirm:
@@ -215,7 +191,7 @@ async def reflect(session: Session, run: RunArgument) -> int:
         inputs = {"run": row.id, "outcomes": digest([[one.success, *one.solver_errors] for one in outcomes])}
         with opened(session, Scope(domain=domain)) as playbook:
             reflector = Reflector(playbook)
-            async with session.open_run("reflect", inputs, name="reflect", store=store, entry=session.entry) as made:
+            async with session.open_run("reflect", inputs, name="reflect", store=store) as made:
                 proposed = await by_model.reflect(made, reflector, outcomes)
                 await made.finish("done")
             added = reflector.commit_insights(_SURE)
@@ -226,13 +202,7 @@ async def reflect(session: Session, run: RunArgument) -> int:
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
-def edit(
-    session: Session,
-    insight: Id,
-    content: Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")] = None,
-    tag: Tags = None,
-    by: By = "a person",
-) -> int:
+def edit(session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person") -> int:
     """Change an insight; its id and its standing stay."""
     if (content, tag) == (None, None):
         raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
@@ -241,13 +211,7 @@ def edit(
 
 
 @command(playbook_app, "retire", example='transom playbook retire str-00001 --why "wrong since release 9"')
-def retire(
-    session: Session,
-    insight: Id,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Show it again.")] = False,
-    by: By = "a person",
-) -> int:
+def retire(session: Session, insight: Id, why: Why = "", undo: Undo = False, by: By = "a person") -> int:
     """Show an insight no more. It stays as a tombstone, and is not learned again."""
     with opened(session) as playbook:
         if undo:
@@ -256,22 +220,14 @@ def retire(
 
 
 @command(playbook_app, "bootstrap", example="transom playbook bootstrap --dir .claude/skills")
-def bootstrap(
-    session: Session,
-    folder: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")],
-) -> int:
+def bootstrap(session: Session, folder: Folder) -> int:
     """Write the skill file of a coding agent. It opens a session, loads what is known, records, closes."""
     path = write_file(session.cwd / folder / "transom-playbook" / "SKILL.md", SKILL.read_bytes())
     return session.report({"path": str(path)}, f"wrote {path}")
 
 
 @command(playbook_app, "merge", example="transom playbook merge str-00001 str-00007")
-def merge(
-    session: Session,
-    keep: Id,
-    others: Annotated[list[str], typer.Argument(metavar="ID", help="What becomes part of it.")],
-    by: By = "a person",
-) -> int:
+def merge(session: Session, keep: Id, others: Others, by: By = "a person") -> int:
     """Make insights part of one. It gets their counts, tags and sources."""
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).merge(keep, *others, by=by), "merged")

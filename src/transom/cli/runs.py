@@ -33,6 +33,8 @@ runs_app = group("runs")
 
 _STOPPED = ("failed", "paused", "interrupted")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens")
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")]
+Local = Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")]
 
 
 @command(runs_app, "list", example="transom runs list")
@@ -71,12 +73,7 @@ async def show_run(session: Session, run: RunArgument) -> int:
 
 
 @command(runs_app, "record", example="transom runs record 20261121-0930 calls.json")
-async def record_run(
-    session: Session,
-    run: RunArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to; an older recording there is replaced.")],
-    local: Annotated[bool, typer.Option("--local", help="Also text that is marked local may stand in it.")] = False,
-) -> int:
+async def record_run(session: Session, run: RunArgument, file: File, local: Local = False) -> int:
     """Write a run's questions and replies to a file for replay. Use it with --model replay:FILE."""
     policy = EgressPolicy.of(session.settings.egress)
     async with found_run(session, run) as (store, found):
@@ -137,12 +134,8 @@ class Cleaning:
             help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
         ),
     ] = None
-    keep_successful: Annotated[
-        bool, typer.Option("--keep-successful", help="Keep runs that came to their end (READY, done, PASS, FAIL).")
-    ] = False
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz of the workspace first.")
-    ] = False
+    keep_successful: Annotated[bool, typer.Option("--keep-successful", help="Keep what came to its end.")] = False
+    archive: Annotated[bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False
 
 
@@ -163,10 +156,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
 async def _clean(
     session: Session, store: SqliteStore, one: RunView, options: Cleaning, oldest: datetime
 ) -> dict[str, Any]:
-    """Remove a run: its files, trace, journal, and the windows that no other run has.
-
-    Returns what went, its size, its archive; or why it stays.
-    """
+    """Remove a run: its files, trace, journal, and the windows that no other run has; or say why it stays."""
     workspace = session.workspace
     folder = workspace.run_folder(one.row.name, one.row.id)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -40,16 +40,10 @@ class Options:
     """The options of every command; `model`, `base_url` and `max_cost` stand where a model may be asked."""
 
     format: Annotated[Format, typer.Option(help="Output for people, or one JSON document.")] = "text"
-    model: Annotated[
-        str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; a chain is comma-separated.")
-    ] = None
+    model: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who answers; or a chain: A,B.")] = None
     base_url: Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")] = None
-    max_cost: Annotated[
-        float | None, typer.Option(metavar="USD", help="What its runs may cost; at it they pause, to be resumed.")
-    ] = None
-    workspace: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where runs are kept; default .transom/, found upwards.")
-    ] = None
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", help="What runs may cost before they pause.")] = None
+    workspace: Annotated[Path | None, typer.Option(metavar="DIR", help="Where runs lie; default: .transom/.")] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, metavar="", help="More on stderr.", show_default=False)
@@ -61,11 +55,7 @@ class Session:
     """One command's surroundings.
 
     Attributes:
-        settings: command line over environment over file over defaults.
-        cwd: the folder of the command.
-        format: `text` for people, `json` for one document on stdout.
         verbosity: -1 quiet, 0 as usual, 1 and more verbose.
-        base_url: where a compatible server listens, for providers that take one.
         failpoint: kill this process after that journal append (see `FAILPOINT`), 0: never.
         open_runs: ids of runs that are being worked on; what is left here was cut off.
         chains: those that were made, each beside what from.
@@ -222,11 +212,10 @@ class Session:
         name: str,
         store: SqliteStore,
         chain: Chain | None = None,
-        entry: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
         chain = chain or self.chain(store)
-        spending = self.spending(chain)
+        spending, entry = self.spending(chain), self.entry or None
         run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
         logging.getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress

@@ -15,7 +15,7 @@ import typer
 from transom.cli.command import Among, command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import style_status, table
+from transom.cli.output import plain, style_status, table
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.config.model import StoriesSettings, WorkerKind, Workers
@@ -32,6 +32,9 @@ from transom.stories.testrun import TestCommand
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
 story_app = group("story")
+Repair = Annotated[
+    Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
+]
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,11 @@ class StoryOptions:
     epic: Annotated[str, typer.Option(metavar="ID", help="The epic, e.g. epic-1, or its backlog's file.")] = ""
     story: Annotated[str | None, typer.Option(metavar="ID", help="Only this story.")] = None
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; call nobody.")] = False
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe-no-sandbox", help="Run the project's tests with your own rights.")
-    ] = False
+    unsafe: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run its tests with your own rights.")] = False
 
 
 @command(story_app, "run", example="transom story run --project ./myproject --epic epic-1", asks=True)
-async def run(
-    session: Session,
-    options: StoryOptions,
-) -> int:
+async def run(session: Session, options: StoryOptions) -> int:
     """Work on an epic's stories: SM, PO, Dev, tests and git, QA.
 
     SM drafts, PO decides, Dev works in a worktree, git and test runs decide, QA judges. Done stories are
@@ -73,11 +71,7 @@ async def run(
 
 @command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
 async def status(
-    session: Session,
-    options: Annotated[StoryOptions, Among("project", "epic")],
-    repair: Annotated[
-        Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
-    ] = None,
+    session: Session, options: Annotated[StoryOptions, Among("project", "epic")], repair: Repair = None
 ) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)
@@ -121,9 +115,7 @@ async def _epic(session: Session, project: Path, options: StoryOptions, settings
     name = f"{project.name}-{options.epic}".replace(os.sep, "-")
     async with session.open_store() as store:
         chain = worker_chain(session.chain(store), settings.kinds, makers)
-        async with session.open_run(
-            "story", inputs, name=name, store=store, chain=chain, entry=session.entry
-        ) as opened:
+        async with session.open_run("story", inputs, name=name, store=store, chain=chain) as opened:
             places.root = opened.folder / "worktrees"
             with playbook_of(session, Scope(domain="stories"), making=True) as playbook:
                 yield Epic(opened, project, backlog, settings, places, playbook)
@@ -142,24 +134,18 @@ def lines_of(result: EpicResult) -> list[str]:
 def _lines(story: StoryResult) -> list[str]:
     lines = [f"{style_status(f'{story.status:<8}')} {story.id}  {story.title}"]
     lines += [f"  {story.reason}"] if story.reason else []
-    for seat, window in story.windows.items():
-        blocks = ", ".join(f"{name} {size}" for name, size in window.items())
-        lines.append(f"  would call {seat}, which sees (characters): {blocks}")
+    lines += [
+        f"  would call {seat}, which sees (characters): {plain(window)}" for seat, window in story.windows.items()
+    ]
     for row in story.stages:
-        findings = row.evidence.get("findings") or []
-        said = row.decision or ("; ".join(findings) if findings else "")
-        lines.append(f"  {row.stage} {row.attempt}: {said or row.summary}"[:200])
-    if story.tests:
-        lines.append("  tests: " + ", ".join(f"{number} {name}" for name, number in story.tests.items()))
-    lines += [f"  kept: {branch}" for branch in story.parked]
-    return lines
+        said = row.decision or "; ".join(row.evidence.get("findings") or []) or row.summary
+        lines.append(f"  {row.stage} {row.attempt}: {said}"[:200])
+    lines += [f"  tests: {plain(story.tests)}"] if story.tests else []
+    return lines + [f"  kept: {branch}" for branch in story.parked]
 
 
 async def demo(session: Session, examples: Path) -> EpicResult:
-    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace.
-
-    One story is merged, one is blocked, one fails its tests at first.
-    """
+    """Run and print the shipped epic, with its recorded replies, on a fresh copy of its project in the workspace."""
     folder, shipped = session.workspace_root / "till", examples / "stories"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(shipped / "project", folder / "project", ignore=shutil.ignore_patterns("__pycache__"))

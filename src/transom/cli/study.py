@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 study_app = group("study")
 
 _Study = Annotated[str, typer.Argument(metavar="STUDY", help="Its YAML file, or its name in this workspace.")]
+Trials = Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")]
+TrialsFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")]
 
 
 @command(study_app, "run", example="transom study run examples/studies/bracket.yaml", asks=True)
-async def run(
-    session: Session,
-    study: _Study,
-    trials: Annotated[int | None, typer.Option(metavar="N", min=1, help="Solves in all; default: its budget.")] = None,
-) -> int:
+async def run(session: Session, study: _Study, trials: Trials = None) -> int:
     """Run a study, or go on with one that was interrupted.
 
     Started twice at once, the second process helps with the trials of the first. With `--model` a model explains the
@@ -59,9 +58,7 @@ async def _solved(session: Session, study: Study, trials: int | None = None) -> 
         with _opened(session, study) as runner:
             session.progress(f"{study.study}: {trials or study.budget.trials} designs, solved by {runner.solver.by}")
             try:
-                async with session.open_run(
-                    "study", inputs, name=study.study, store=store, entry=session.entry
-                ) as run_:
+                async with session.open_run("study", inputs, name=study.study, store=store) as run_:
                     result = await run_study(run_, runner, trials, advise=advise)
                     await run_.finish("done" if result.best else "failed")
             except RunBusy:
@@ -82,11 +79,7 @@ def _lines(runner: StudyRunner, result: StudyResult, report: Path) -> list[str]:
 
 
 @command(study_app, "report", example="transom study report bracket -o out")
-async def report(
-    session: Session,
-    study: _Study,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where its files go.")] = None,
-) -> int:
+async def report(session: Session, study: _Study, out: Out = None) -> int:
     """Report a study: history, failures, importances, insights."""
     found = _found(session, study)
     from transom.studies.pipeline import standing
@@ -102,11 +95,7 @@ async def report(
 
 
 @command(study_app, "export", example="transom study export bracket -o trials.csv")
-async def export(
-    session: Session,
-    study: _Study,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .jsonl file.")] = None,
-) -> int:
+async def export(session: Session, study: _Study, out: TrialsFile = None) -> int:
     """Export a study's trials with provenance, as CSV or JSON lines."""
     found = _found(session, study)
     from transom.studies.report import as_csv, as_jsonl, rows_of
@@ -130,7 +119,7 @@ def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[S
     from transom.studies.pipeline import kept_study
     from transom.studies.runner import StudyRunner
 
-    root = _root(session)
+    root = session.workspace_root / "studies"
     with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
         fresh = StudyRunner(study, root, Advice(root, playbook), progress=session.progress) if not kept else None
         yield fresh or kept_study(study, root, playbook)
@@ -142,8 +131,4 @@ def _found(session: Session, study: str) -> Study:
         raise SettingsError("the extra `studies` is not installed", hint=install_hint("studies"))
     from transom.studies.pipeline import find_study
 
-    return find_study(study, _root(session))
-
-
-def _root(session: Session) -> Path:
-    return session.workspace_root / "studies"
+    return find_study(study, session.workspace_root / "studies")

@@ -36,14 +36,12 @@ _MARKS: tuple[Mark, ...] = ("good", "bad", "beside")
 _NO_END: Final = "none"
 _SHOWN = 3
 _TAIL = 30
+ItemPath = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")]
 
 
 @command(check_app, "teach", example="transom check teach ESD.yaml --good esd.log:118 --bad esd.log:121")
 async def teach(
-    session: Session,
-    path: Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The item whose log no domain knows.")],
-    options: Annotated[Options, Among("variables")],
-    lines: NamedLines,
+    session: Session, path: ItemPath, options: Annotated[Options, Among("variables")], lines: NamedLines
 ) -> int:
     """Teach a log by lines of it that are good or bad.
 

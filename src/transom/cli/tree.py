@@ -16,10 +16,7 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 TREE = {
     "demo": ("demo", "Show every product on the shipped examples, without a model."),
-    "check": (
-        "checking batch linting verdicts teaching",
-        "From a one-line description to a verdict on real files.",
-    ),
+    "check": ("checking batch linting verdicts teaching", "From a one-line description to a verdict on real files."),
     "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
     "story": ("story", "An epic's stories from SM to the merge, by evidence."),
     "study": ("study", "Optimisation studies that learn from failed solves."),
@@ -29,9 +26,9 @@ TREE = {
     "answer": ("waiting", "Answer what waits for a person."),
     "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
     "window": ("window", "Windows: what each model call saw."),
-    "trace": ("trace", "Traces: what happened when, and how long it took."),
+    "trace": ("window", "Traces: what happened when, and how long it took."),
     "playbook": ("playbook", "The playbook: what was learned, and how it stands."),
-    "memory": ("memory", "Memory: texts, found by words, meaning and relations."),
+    "memory": ("learn", "Memory: texts, found by words, meaning and relations."),
     "session": ("learn", "The session of a workspace: what is done and relied on."),
     "learning": ("learn", "What was learned."),
     "cache": ("learn", "What vendors' caches did."),
@@ -42,21 +39,11 @@ TREE = {
 
 _LIKE = 55  # of 100; below it two words have no more in common than any two
 _ALIASES = {
-    "ls": "runs list",
-    "ps": "runs list",
-    "status": "runs list",
-    "rm": "runs clean",
-    "delete": "runs clean",
-    "clean": "runs clean",
-    "show": "runs show",
-    "log": "trace show",
-    "continue": "resume",
-    "rerun": "resume",
-    "learn": "playbook",
-    "insights": "playbook",
-    "ask": "waiting",
-    "version": "--version",
-    "help": "--help",
+    **dict.fromkeys(("ls", "ps", "status"), "runs list"),
+    **dict.fromkeys(("rm", "delete", "clean"), "runs clean"),
+    **dict.fromkeys(("continue", "rerun"), "resume"),
+    **dict.fromkeys(("learn", "insights"), "playbook"),
+    **{"show": "runs show", "log": "trace show", "ask": "waiting", "version": "--version", "help": "--help"},
 }
 """What people type for commands that are called otherwise here."""
 

@@ -17,7 +17,7 @@ from transom.checklist.run import Verdict, text_report
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.stage import VERDICT_FILE
 from transom.cli.checking import LEARNED
-from transom.cli.command import RunArgument, command
+from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
 from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
@@ -32,10 +32,7 @@ from transom.store import SqliteStore
 WORDS = "verdict_words"
 """Where a workspace keeps what people said of verdicts, by run and verdict."""
 
-ItemId = Annotated[
-    str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on; of an investigation the feature.")
-]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who says so.")]
+ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 
 
@@ -86,10 +83,7 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
 async def give_word(
     session: Session, run: str, item: str, by: str, reason: str = "", *, confirmed: bool
 ) -> dict[str, Any]:
-    """Keep a word, and count it for the insights that the checker's build named; the same word counts once.
-
-    Returns the document of `transom check confirm`: what was counted and what was learned beside the word itself.
-    """
+    """Keep a word, and count it for the insights that the checker's build named; the same word counts once."""
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):
         row = _row(store, found, item)

@@ -29,6 +29,9 @@ _HEAD = """\
 # Write your words, an option or its number behind `answer:`; an entry without an answer stays open.
 # Take it back with: transom answer --file {name}
 """
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet of them, too.")]
+AnyRun = Annotated[str | None, typer.Argument(metavar="RUN", help="Its id or name; default: all that wait.")]
+Sheet = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="A sheet, filled in.")]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,6 @@ class OpenQuestion:
         runs: ids of the runs that wait for it; several where equal questions wait.
         question: what `--question` takes; "" where a flow asks for help.
         since: UTC, ISO 8601.
-        asks: one sentence.
         options: what may be answered; empty for free text.
     """
 
@@ -82,12 +84,7 @@ class OpenQuestion:
 
 
 @command(root, "waiting", example="transom waiting -o answers.yaml")
-async def waiting(
-    session: Session,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write a sheet to answer them in, too.")
-    ] = None,
-) -> int:
+async def waiting(session: Session, out: Out = None) -> int:
     """List what waits for a person in all runs, and how to answer.
 
     Each question stands once: since when it waits, one sentence, and the command that answers it.
@@ -117,33 +114,16 @@ class Answer:
             " WORDS: what a question asks, or what a build that gave up should do.",
         ),
     ] = None
-    question: Annotated[
-        str | None, typer.Option(metavar="ID", help="Which one, where several wait; see `waiting`.")
-    ] = None
+    question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
     by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Why; a model is told it where you refuse its tool call.")
-    ] = ""
-    edit: Annotated[
-        tuple[Path, ...],
-        typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml, for a build that gave up."),
-    ] = ()
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; a model whose call you refuse is told.")] = ""
+    edit: Annotated[tuple[Path, ...], typer.Option(metavar="FILE", help="Your atoms.py or checker.yaml.")] = ()
     reset_iterations: MoreRepairs = False
 
 
 @command(root, "answer", example="transom answer 20261121-0930 keep")
-async def answer(
-    session: Session,
-    run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="A run's id or name; default: all that wait.")
-    ] = None,
-    *,
-    given: Answer,
-    sheet: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="A sheet of `waiting -o FILE`, filled in.")
-    ] = None,
-) -> int:
+async def answer(session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None) -> int:
     """Answer what waits for a person.
 
     That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.
@@ -188,7 +168,8 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
             raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
         told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": text, "stage": None}
         nobody = Chain((RulesProvider({}, {}, {}),))
-        async with session.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
+        apart = replace(session, entry={})  # the run stays that of the command that began it
+        async with apart.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
             if helps:
                 taken = [take_edit(run, file).name for file in given.edit] + ["your words"] * bool(words)
                 if words or given.reset_iterations:
@@ -228,12 +209,7 @@ async def open_questions(session: Session) -> list[OpenQuestion]:
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:
-    """What a run waits for.
-
-    Args:
-        found: the run.
-        whole: tool calls with all their arguments, also long and local ones: for whoever looks at this very run.
-    """
+    """What a run waits for; `whole` with all arguments of tool calls, also local ones, where this run is looked at."""
     run, last = (found.row.id,), found.records[-1].at if found.records else ""
     if found.status == "human_required" and found.state.handed:
         asks = f"{found.row.name}: the build gave up and needs your words, or a file with --edit"

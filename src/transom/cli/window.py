@@ -1,17 +1,20 @@
-"""`transom window show`: what each model call saw, what was left out and why."""
+"""`transom window` and `transom trace`: what each model call saw, what was left out and why; what happened when."""
 
 from __future__ import annotations
 
 import difflib
 import sys
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 from transom.cli.command import RunArgument, command
-from transom.cli.history import RunView, found_run
-from transom.cli.output import print_text, style, table, unread
+from transom.cli.history import RunRow, RunView, all_runs, found_run, history, pick
+from transom.cli.output import age, plain, print_text, say, style, table, unread
 from transom.cli.session import Session
 from transom.cli.tree import group
 from transom.context import TokenCorrection
@@ -21,14 +24,22 @@ from transom.context.changes import changes, lines_of_changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
-from transom.llm import Request, Usage, render
+from transom.llm import Block, Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
+from transom.llm.prices import Prices
+from transom.runs import trace_id
 from transom.runs.conversation import ConversationKey, key_of
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
+from transom.telemetry import failures, list_traces, read_trace, waterfall
+from transom.telemetry.documents import TraceDocument, TraceList
+from transom.telemetry.read import read_traces
+from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
+CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")]
+Diff = Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")]
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,6 @@ class Call:
         number: from 1, in the order of the run.
         reply: its journal record.
         document: its request as JSON: blocks, turns, what was dropped.
-        request: its request as it was made.
-        rendered: the bytes that were sent.
         correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
         seen: what the cache monitor says of it, beside the calls before it.
     """
@@ -49,13 +58,9 @@ class Call:
     reply: dict[str, Any]
     document: dict[str, Any]
     request: Request
-    rendered: bytes
+    text: str
     correction: TokenCorrection
     seen: Seen
-
-    @property
-    def text(self) -> str:
-        return self.rendered.decode("utf-8", "surrogatepass")
 
     def tokens(self, piece: Piece) -> int:
         """The estimate of a part of the window."""
@@ -69,17 +74,7 @@ class Call:
             "by": reply["reply"]["by"],
             "usage": reply["reply"]["usage"],
             "status": reply.get("status", "whole"),
-            "blocks": [
-                {
-                    "name": block.name,
-                    "tier": str(block.tier),
-                    "trust": block.trust,
-                    "egress": block.egress,
-                    "share": share_of(block),
-                    "tokens": self.tokens(block),
-                }
-                for block in self.request.window.blocks
-            ],
+            "blocks": [self._block(block) for block in self.request.window.blocks],
             "tools": [tool.name for tool in self.request.tools],
             "turns": document["turns"],
             "dropped": document["dropped"],
@@ -89,6 +84,10 @@ class Call:
             "cache": self.seen.to_json(),
             "rendered": self.text,
         }
+
+    def _block(self, block: Block) -> dict[str, Any]:
+        told = {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
+        return {**told, "share": share_of(block), "tokens": self.tokens(block)}
 
 
 def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
@@ -101,7 +100,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
     calls: list[Call] = []
     for reply, document in zip(found.replies, requests_of(store, found.records), strict=True):
         request, sent = request_from_json(document), reply["window"].get("rendered")
-        rendered = store.get_blob(sent) if sent else render(request).as_text().encode("utf-8", "surrogatepass")
+        text = store.get_blob(sent).decode("utf-8", "surrogatepass") if sent else render(request).as_text()
         answer, key = reply["reply"], key_of(reply)
         by, usage = answer["by"], Usage(**answer["usage"])
         correction = learned.get((key, by), TokenCorrection())
@@ -110,7 +109,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
         seen = monitor.watch(request, usage, conversation=key.conversation)
         if size := reply.get("size"):
             learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
-        calls.append(Call(len(calls) + 1, reply, document, request, rendered, correction, seen))
+        calls.append(Call(len(calls) + 1, reply, document, request, text, correction, seen))
     saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
     return calls, [
         f"cache of {by}: {line}"
@@ -121,15 +120,7 @@ def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
-async def show_window(
-    session: Session,
-    run: RunArgument,
-    call: Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")] = None,
-    diff: Annotated[
-        str | None,
-        typer.Option(metavar="M|RUN", help="What changed since call M, or since that run asked the same role."),
-    ] = None,
-) -> int:
+async def show_window(session: Session, run: RunArgument, call: CallNumber = None, diff: Diff = None) -> int:
     """Show what each model call of a run saw, what was left out and why."""
     calls, savings, run_id = await _calls(session, run)
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
@@ -177,32 +168,22 @@ async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Ca
 
 
 def _call_lines(call: Call) -> list[str]:
-    one, window = call.to_json(), call.request.window
-    usage, head = one["usage"], (f"call {call.number}", one["stage"], one["role"])
+    one, window, usage = call.to_json(), call.request.window, call.to_json()["usage"]
     tokens = f"{usage['input_tokens']} tokens in ({usage['cached_tokens']} cached), {usage['output_tokens']} out"
-    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
-    tools = ", ".join(f"{tool.name} ({call.tokens(tool)} tokens)" for tool in call.request.tools)
-    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
-    used = ", ".join(f"{share['name']} {share['used']} of {share['limit']}" for share in one["shares"])
-    together = " of ".join(str(sum(share[name] for share in one["shares"])) for name in ("used", "limit"))
-    lines = [f"tools: {tools}"] if tools else []
-    lines += [f"turn {n}: {_turn(told)}, {size} tokens" for n, (told, size) in enumerate(turns, 1)]
-    lines += [f"left out: {out['name']} ({out['tokens']} tokens), {out['why']}" for out in one["dropped"]]
-    lines += [f"used: {used}; together {together} tokens"] if used else []
-    lines += _cache_lines(call)
     status = "" if one["status"] == "whole" else f", {one['status']}"
-    top = style(f"{'  '.join(head)}  answered by {one['by']}  {tokens}{status}", "bold")
-    return [top, *table(rows, indent="  "), *(f"  {line}" for line in lines)]
-
-
-def _cache_lines(call: Call) -> list[str]:
-    seen = call.seen
-    broke = f"; broken by {seen.first_difference.name} ({seen.first_difference.how})" if seen.first_difference else ""
-    if seen.below:
-        what = f"what may be kept is below the minimum of {seen.below} tokens, as estimated, so nothing is"
-        return [f"cache: {what}{broke}"]
-    told = f"cache: {seen.read} of {seen.tokens} tokens were sent before, as estimated{broke}"
-    return [told] if seen.hit or broke else []
+    head = f"call {call.number}  {one['stage']}  {one['role']}  answered by {one['by']}  {tokens}{status}"
+    rows = [(*list(block.values())[:-1], f"{block['tokens']} tokens") for block in one["blocks"]]
+    turns = zip(one["turns"], map(call.tokens, window.turns), strict=True)
+    told = {f"turn {n}": f"{_turn(turn)}, {size} tokens" for n, (turn, size) in enumerate(turns, 1)}
+    beside = {
+        "tools": {tool.name: f"{call.tokens(tool)} tokens" for tool in call.request.tools},
+        **told,
+        "left out": one["dropped"],
+        "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
+        "cache": {key: value for key, value in one["cache"].items() if key != "prefix"},
+    }
+    lines = [f"  {name}: {plain(value)}" for name, value in beside.items() if value]
+    return [style(head, "bold"), *table(rows, indent="  "), *lines]
 
 
 def _turn(turn: dict[str, Any]) -> str:
@@ -213,14 +194,12 @@ def _turn(turn: dict[str, Any]) -> str:
 
 def _print_whole(call: Call) -> int:
     """The header, the blocks, an empty line, and the bytes as they were sent; a terminal is shown what it can show."""
-    print_text(*_call_lines(call), "")
-    if sys.stdout.isatty():
-        print_text(*call.text.split("\n"))
-        return 0
-    with unread():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(call.rendered + b"\n")
-        sys.stdout.buffer.flush()
+    print_text(*_call_lines(call), "", *(call.text.split("\n") if sys.stdout.isatty() else ()))
+    if not sys.stdout.isatty():
+        with unread():
+            sys.stdout.flush()
+            sys.stdout.buffer.write(call.text.encode("utf-8", "surrogatepass") + b"\n")
+            sys.stdout.buffer.flush()
     return 0
 
 
@@ -231,3 +210,91 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
     lines = list(difflib.unified_diff(first.text.splitlines(), last.text.splitlines(), *names, lineterm=""))
     document = {"from": first.number, "to": last.number, "changes": changed, "lines": lines}
     return document, [*lines_of_changes(changed), *lines]
+
+
+trace_app = group("trace")
+Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
+Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
+By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
+
+
+@command(trace_app, "list", example="transom trace list")
+async def list_all(session: Session) -> int:
+    """List the traces of the workspace, the newest first."""
+    odd: list[str] = []
+    traces = list_traces(session.workspace_root / "traces", odd)
+    _tell(odd)
+    runs = {trace_id(row.id): row.id for row in await _runs(session)}
+    cells = [
+        (one.trace_id, runs.get(one.trace_id, "-"), one.started_at[:19], one.spans, one.errors, one.open)
+        for one in traces
+    ]
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
+    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in traces)
+    return session.report(TraceList(traces=rows), *lines)
+
+
+@command(trace_app, "show", example="transom trace show 20261121-0930")
+async def show_trace(session: Session, trace: Trace) -> int:
+    """Show one trace: what failed, and a waterfall of all."""
+    path = await _trace_file(session, trace)
+    odd: list[str] = []
+    spans = read_trace(path, odd)
+    _tell(odd)
+    failed = [style(line, "red") for line in failures(spans)]
+    lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
+    return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
+
+
+@command(trace_app, "stats", example="transom trace stats --since 7d --by tool")
+async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
+    """Add up the workspace's traces: calls, time, errors, tokens, cost."""
+    oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
+    odd: list[str] = []
+    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
+    price = Prices.load(session.settings.paths.prices).of_tokens
+    found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
+    _tell(odd)
+    return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
+
+
+_HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+
+
+def _stats_of(found: Stats) -> list[str]:
+    cells = [
+        (
+            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
+            *(row.input_tokens, row.cached_tokens, row.output_tokens),
+            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
+        )
+        for row in found.rows
+    ]
+    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
+    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
+    return [*table(cells, head=(found.by.upper(), *_HEADS)), *table(figures)]
+
+
+def _tell(odd: Iterable[str]) -> None:
+    """What was passed over, on stderr."""
+    for one in odd:
+        say(f"transom: {one}")
+
+
+def _no_traces(session: Session, since: str | None = None) -> str:
+    lately = f" of the last {since}" if since else ""
+    return f"no traces{lately} in {session.workspace_root / 'traces'}"
+
+
+async def _runs(session: Session) -> list[RunRow]:
+    async with history(session) as store:
+        return all_runs(store) if store else []
+
+
+async def _trace_file(session: Session, text: str) -> Path:
+    folder = session.workspace_root / "traces"
+    files = {path.stem for path in folder.glob("*.jsonl")}
+    rows = [row for row in await _runs(session) if trace_id(row.id) in files]
+    named = {trace: trace for trace in sorted(files)} | {row.id: trace_id(row.id) for row in rows}
+    called = [trace_id(row.id) for row in rows if row.name == text]
+    return folder / f"{pick('trace', text, named, called, str(folder))}.jsonl"

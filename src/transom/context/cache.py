@@ -134,10 +134,7 @@ class CacheMonitor:
     def watch(self, request: Request, usage: Usage | None = None, *, conversation: str = "main") -> Seen:
         """Record one request, and the usage that its server reported.
 
-        Args:
-            request: as it is sent.
-            usage: of its reply.
-            conversation: the name of the conversation, where a role has several.
+        `conversation` is its name, where a role has several.
         """
         self._count += 1
         before = self._last.get((request.role, conversation))
@@ -189,8 +186,7 @@ class CacheMonitor:
 
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
-    """The breakpoints that a request may mark: the ends of the stable and the session tier, and the end of the
-    conversation so far, which is that of its last completed exchange or call. What follows it is not cached.
+    """The places up to which a request may be kept: the ends of the stable tier, of the session tier and of its turns.
 
     Args:
         request: as it is sent.

@@ -27,12 +27,8 @@ _RECENT_PART = 0.5  # for what a fold for want of room leaves as it is; the rest
 def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorrection) -> History:
     """Fold a history that has more events than the policy allows; the very history where it has not.
 
-    Args:
-        history: whose older part is folded.
-        policy: when, and how many of the newest events stay.
-        limit: tokens that the conversation is held to when its window is full. What lasts may take a quarter of it, and
-            what was asked three twentieths.
-        tokens: how tokens are estimated.
+    Of the `limit`, the tokens that the conversation is held to when its window is full, what lasts may take a quarter,
+    and what was asked three twentieths.
     """
     if len(history.live) <= policy.threshold:
         return history
@@ -40,13 +36,9 @@ def compact(history: History, policy: Compaction, limit: int, tokens: TokenCorre
 
 
 def shrink(history: History, limit: int, tokens: TokenCorrection, *, hard: bool = False) -> History:
-    """Fold the oldest events for want of room, until the others take half the limit.
+    """Fold the oldest events for want of room, until the others take half the limit; the newest always stays.
 
-    Args:
-        history: whose oldest events are folded. The newest always stays.
-        limit: tokens that the conversation is held to.
-        tokens: how tokens are estimated.
-        hard: fold all but the newest, and show nothing else.
+    `hard` folds all but the newest, and shows nothing else.
     """
     if hard:
         return fold(history, len(history.live) - 1, 0, tokens)

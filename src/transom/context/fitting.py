@@ -51,21 +51,12 @@ class Frame:
 
 
 class WindowFitter:
-    """A window that is being made to fit.
+    """A window that is being made to fit; `size` is the measure of all of it.
 
     A part that takes less than its share lends the rest. Only once the whole is too large does the budget's division
     count: first every part that is over its share gives, in the order of `GIVING`, until it is not; then, in the same
     order, any. A conversation gives by being folded, the others by losing whole blocks, the last first. Stable blocks
     and our own task never go.
-
-    Args:
-        role: whose window it is.
-        frame: what stands around the conversation.
-        history: the conversation, which may be folded.
-        tokens: how tokens are estimated.
-
-    Attributes:
-        size: the measure of all of it.
     """
 
     def __init__(self, role: Role, frame: Frame, history: History, tokens: TokenCorrection) -> None:

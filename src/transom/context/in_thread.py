@@ -17,13 +17,9 @@ _turns = PerLoop(asyncio.Lock)
 
 
 async def in_thread_if_large(size: int, work: Callable[[], T]) -> T:
-    """Return the result of `work`: computed at once for a short text, else in a thread, one at a time for each loop.
+    """Return the result of `work`, which awaits nothing: at once for a short text, else from a thread.
 
-    Several such threads at once would take all the time of the interpreter from the loop.
-
-    Args:
-        size: characters of the text.
-        work: a function that awaits nothing.
+    Each loop has one such thread at a time: several would take all the time of the interpreter from it.
     """
     if size <= LARGE:
         return work()

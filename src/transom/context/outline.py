@@ -57,13 +57,7 @@ def parsed(text: str) -> Json:
 
 
 def outline(text: str, most: int, tokens: TokenCorrection) -> str:
-    """An outline of a text: its parts, and where they are.
-
-    Args:
-        text: what it is made of.
-        most: tokens that the outline may take; it has at most sixty lines besides.
-        tokens: how they are estimated.
-    """
+    """An outline of a text in at most so many tokens and sixty lines: its parts, and where they are."""
     kind = kind_of(text)
     entries: Iterator[str]
     if kind == "json":

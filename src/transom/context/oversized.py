@@ -72,13 +72,7 @@ class Oversized:
         return replace(self.result, content=head + outlined)
 
     def opening(self, purpose: str, budget: WindowBudget, tokens: TokenCorrection) -> tuple[Block, ...]:
-        """The first blocks of a sub-conversation about it: purpose and source; an outline where the source is long.
-
-        Args:
-            purpose: what it is to find out.
-            budget: of the sub-conversation.
-            tokens: how they are estimated.
-        """
+        """The first blocks of a sub-conversation about it: purpose and source; an outline where the source is long."""
         content = self.result.content
         if tokens.count(content) > int(budget.total * _OPENS):
             content = self.reference(tokens).content
@@ -88,12 +82,7 @@ class Oversized:
         )
 
     def room(self, tokens: TokenCorrection, ratio: float) -> int:
-        """Tokens that a summary of it may take, beside its heading.
-
-        Args:
-            tokens: how they are estimated.
-            ratio: tokens of the result for each of the summary's.
-        """
+        """Tokens that a summary of it may take, beside its heading: one for `ratio` of the result's."""
         most = max(self.limit - tokens.count(self._head), self.limit // 2)
         return summary_room(self.tokens, most, ratio)
 
@@ -131,8 +120,7 @@ def oversized(
         result: of a tool.
         source: the name that it could be kept under.
         strategy: of the role; in a sub-conversation `truncate`, since those do not open further ones.
-        budget: of the window.
-        tokens: how they are estimated.
+        budget, tokens: of the window, and how they are estimated.
     """
     size = tokens.count(result.content)
     if size <= budget.result_tokens:

@@ -45,13 +45,7 @@ READ_SLICE = ToolSpec(
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`.
-
-    Args:
-        text: of the source that was asked for.
-        arguments: of the call, as its schema has them.
-        most: tokens that the answer may take.
-        tokens: how tokens are estimated.
+    """The answer of the tool `read_slice`, in at most so many tokens.
 
     Raises:
         ToolRefused: there is nothing of that kind in the text, or more than one kind was asked for.
@@ -124,5 +118,5 @@ def _step(value: Json, key: str, pointer: str) -> Json:
         return value[key]
     if isinstance(value, list) and key.isdigit() and int(key) < len(value):
         return value[int(key)]
-    _, _, holds = next(json_entries(value)).partition(": ")
-    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {holds[:240]}")
+    held = next(json_entries(value)).partition(": ")[2]
+    raise ToolRefused(f"{pointer} leads nowhere at {key!r}", hint=f"before it stands: {held[:240]}")

@@ -66,29 +66,18 @@ def said_in(turns: Iterable[Turn]) -> str:
 
 
 def summary_room(size: int, most: int, ratio: float) -> int:
-    """Tokens that a summary may take.
-
-    Args:
-        size: tokens of its source.
-        most: tokens that one result may take.
-        ratio: tokens of the source for each of the summary's.
-    """
+    """Tokens that a summary may take: one for `ratio` of its source's, and no more than one result may."""
     return min(max(_LEAST, int(size / ratio)), most)
 
 
 def summarised(said: str, source: str, room: int, tokens: TokenCorrection, *, also: str = "") -> Summary:
-    """The summary of a source, checked and within its room.
+    """The summary of a source, checked and within its room, in tokens.
 
     A number or an id that the source does not have is struck and reported. Ids of the source that the summary does not
     mention are listed under it as far as there is room: for a list that is no longer than the summary, or the shortest
-    room of one. Without a summary, an extract stands there.
+    room of one. Without a summary (`said` is "") an extract stands there.
 
-    Args:
-        said: the summary, "" where there is none.
-        source: the whole text that it is of.
-        room: tokens that there are for it.
-        tokens: how they are estimated.
-        also: other texts whose facts it may name: those that its author saw beside the source.
+    `also`: other texts whose facts it may name: those that its author saw beside the source.
     """
     if not said.strip():
         return extract(source, room, tokens)

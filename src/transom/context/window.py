@@ -54,11 +54,9 @@ def go_on(
     vendor's cache goes on being read.
 
     Args:
-        role: whose call it is.
-        blocks: what it was given, in the order in which it is to be read within a tier.
+        role, blocks: whose call it is, and what it was given, in the order in which it is to be read within a tier.
         history: the conversation so far.
-        budget: how many tokens there are; the default budget where None.
-        tokens: how they are estimated.
+        budget, tokens: how many tokens there are, and how they are estimated.
         frame: what `frame_of` says of the same role, blocks and budget; the same for all calls of a message.
 
     Raises:
@@ -85,13 +83,6 @@ def check_message(
     role: Role, blocks: Sequence[Block], message: str, *, budget: WindowBudget, tokens: TokenCorrection = UNCORRECTED
 ) -> None:
     """Check that a message has room when everything before it is folded.
-
-    Args:
-        role: who is to answer.
-        blocks: what it is given beside its own prompt.
-        message: what is said.
-        budget: how large the window may be.
-        tokens: how they are estimated.
 
     Raises:
         WindowOverflow: it could not be answered, or none of the results of what it makes the role call could be shown.

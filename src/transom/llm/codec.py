@@ -57,32 +57,22 @@ def turn_from_json(data: Json) -> Turn:
     raise ValueError("not a turn")
 
 
-def request_from_json(data: Json) -> Request:
+def request_from_json(data: Any) -> Request:
     """The inverse of `Request.to_json`.
 
     Raises:
         ValueError: the data is not a request.
     """
-    match data:
-        case {
-            "role": str(role),
-            "blocks": [*blocks],
-            "turns": [*turns],
-            "dropped": [*dropped],
-            "tools": [*tools],
-            "settings": settings,
-            **more,
-        }:
-            window = Window(
-                tuple(_made(Block, block) for block in blocks),
-                tuple(turn_from_json(turn) for turn in turns),
-                tuple(_made(Dropped, one) for one in dropped),
-            )
-            made = tuple(_made(ToolSpec, tool) for tool in tools)
-            output = more.get("output")
-            schema = output if isinstance(output, dict) else None
-            return Request(role, window, made, _made(CallSettings, settings), schema)
-    raise ValueError("not a request")
+    try:
+        window = Window(
+            tuple([_made(Block, one) for one in data["blocks"]]),
+            tuple([turn_from_json(one) for one in data["turns"]]),
+            tuple([_made(Dropped, one) for one in data["dropped"]]),
+        )
+        tools = tuple([_made(ToolSpec, one) for one in data["tools"]])
+        return Request(data["role"], window, tools, _made(CallSettings, data["settings"]), data.get("output"))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a request") from error
 
 
 def _made(shape: type[_T], data: Json) -> _T:

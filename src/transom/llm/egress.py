@@ -78,11 +78,8 @@ class EgressPolicy:
 def unquote(error: TransomError, request: Request, policy: EgressPolicy) -> None:
     """Remove quotations of the request's local parts from an error's text, and its Python causes with them.
 
-    Args:
-        error: changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
-            person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
-        request: which it came of.
-        policy: what else a user keeps on this machine.
+    The error is changed in place, since it is raised already. `NeedsModel` stays: it is ours, and says which words of a
+    person's own have to be put otherwise. A `ReplyError` quotes a reply, which is as local as the request.
     """
     texts = [] if isinstance(error, NeedsModel) else list(_local(request, policy))
     if not texts:

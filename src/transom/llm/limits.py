@@ -80,11 +80,12 @@ class _Ledger:
     until: float = 0.0
 
     @classmethod
-    def read(cls, data: Any, now: float, slot: int) -> Self:
+    def read(cls, data: Any, now: float, slot: int, grace: int) -> Self:
         """The stored ledger, as far as it counts now; what is far ahead was written before the clock was set back."""
         if data is None:
             return cls()
-        spent = {number: (requests, used) for number, requests, used in data["spent"] if abs(slot - number) <= _SLOTS}
+        spent = {number: (requests, used) for number, requests, used in data["spent"]}
+        spent = {number: cost for number, cost in spent.items() if -1 - grace <= slot - number <= _SLOTS}
         return cls(spent, data["until"] if data["until"] - now < _LONGEST_HOLD else 0.0)
 
     def has_room(self, limits: Limits, tokens: int) -> bool:
@@ -184,7 +185,7 @@ class Bucket:
     def _look(self, now: float) -> tuple[Json | None, _Ledger]:
         """The stored data, and the ledger of what still counts."""
         data = self._store.get(TABLE, self._name)
-        return data, _Ledger.read(data, now, self._slot(now))
+        return data, _Ledger.read(data, now, self._slot(now), self._grace)
 
     def _slot(self, now: float) -> int:
         return int(now / self._slot_seconds)

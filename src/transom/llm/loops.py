@@ -14,9 +14,6 @@ class PerLoop(Generic[T]):
     """One of a kind for each event loop: a lock or a connection of one loop is of no use to another.
 
     It is kept as long as its loop. Weak keys would not do, since locks and connections refer to their loop.
-
-    Args:
-        make: a new one.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:

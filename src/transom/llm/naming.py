@@ -130,9 +130,7 @@ def _own_provider(name: str, around: Surroundings) -> Provider:
 def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
     """The provider name of a seat's own `provider` and `model`; None where it has neither, and the chain answers.
 
-    Args:
-        seat: as in the settings.
-        names: of the chain; a model without a provider is one of the first of them that has a server.
+    A model without a provider is one of the first of the chain's `names` that has a server.
 
     Raises:
         SettingsError: a model without a provider where the chain has no server, or two models.

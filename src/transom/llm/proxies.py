@@ -22,18 +22,11 @@ _CONNECTIONS, _KEPT = 1000, 100
 
 
 def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The proxy through which a server is asked: `HTTPS_PROXY` or `ALL_PROXY`, where `NO_PROXY` does not except it.
+    """The proxy through which a server is asked; None where it is asked directly.
 
-    An https address of another machine is asked so, and no other: that is a tunnel, of which the proxy sees the host's
-    name alone.
-
-    Args:
-        url: the server's.
-        local: whether what it is sent is to stay on this machine.
-        environ: the variables; those in lower case go before, as elsewhere.
-
-    Returns:
-        The proxy's address, which may hold a password; None where the server is asked directly.
+    That is `HTTPS_PROXY` or `ALL_PROXY`, in lower case first, where `NO_PROXY` does not except the server. An https
+    address of another machine is asked so, and no other: that is a tunnel, of which the proxy sees the host alone.
+    What is `local` passes none. The proxy's address may hold a password.
 
     Raises:
         SettingsError: the variable holds no address of a proxy.

@@ -20,9 +20,8 @@ def read_json(text: str) -> Json:
     """Read JSON that a model wrote: an answer, or the arguments of a call.
 
     Raises:
-        ValueError: it is no JSON: also where it holds NaN, an infinity or a number that is one, where an object has a
-            name twice, which is ambiguous, and where it is nested deeper than `LEVELS`. What it says
-            quotes nothing of the text.
+        ValueError: it is no JSON: it holds NaN, an infinity, a name twice in one object, or more than `LEVELS` levels.
+            What it says quotes nothing of the text.
     """
     return _read(text, LEVELS, _named_once)
 

@@ -84,8 +84,7 @@ def _fenced_turn(turn: Turn) -> Turn:
 def _fenced_result(result: ToolResult) -> ToolResult:
     if result.trust == "ours":
         return result
-    content = _shown(result)
-    return ToolResult(result.id, result.name, content, result.is_error, result.trust, result.egress)
+    return ToolResult(result.id, result.name, _shown(result), result.is_error, result.trust, result.egress)
 
 
 def _shown(result: ToolResult) -> str:

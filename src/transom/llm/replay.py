@@ -30,14 +30,7 @@ _AGAIN = "record it again (transom runs record RUN FILE), or restore the prompt,
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A request and what it was answered with.
-
-    Attributes:
-        role: who asked.
-        digest: of the request, by which it is found.
-        request: its text, for people and for what is said of a request that is not found.
-        reply: the answer.
-    """
+    """A request of a role and what it was answered with: found by its digest, and its text for people."""
 
     role: str
     digest: str
@@ -101,10 +94,7 @@ def _call(data: Any) -> RecordedCall:
 
 
 class ReplayProvider(Provider):
-    """Answers from a recording, by the digest of the request.
-
-    Args:
-        path: of the recording; see `Agent.record` and `transom runs record`.
+    """Answers from a recording, by the digest of the request; see `Agent.record` and `transom runs record`.
 
     Raises:
         InputError: it cannot be read, or is no recording.

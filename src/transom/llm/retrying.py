@@ -30,14 +30,9 @@ _FREE = (AuthenticationFailed, RateLimited, RequestRefused)
 def wait_after(
     attempt: int, error: ProviderError, policy: Retry, chance: Callable[[], float] = random.random
 ) -> float | None:
-    """Seconds to wait after attempt number `attempt` failed; None where a retry is of no use.
+    """Seconds to wait after attempt number `attempt` (from 1) failed; None where a retry is of no use.
 
-    Args:
-        attempt: from 1.
-        error: what it failed with. What the server asks for is a least: nothing is taken off it by chance, and a time
-            that is past shortens no wait.
-        policy: how often, and how long in between.
-        chance: 0 to 1.
+    What the server asks for is a least: nothing is taken off it by chance, and a time that is past shortens no wait.
     """
     if not error.retryable or attempt >= policy.max_attempts:
         return None
@@ -54,13 +49,7 @@ def _asked(error: ProviderError, policy: Retry) -> float | None:
 
 
 class RetryingProvider:
-    """A provider with retries, within its rate limits.
-
-    Args:
-        provider: who answers.
-        policy: how often, and how long in between.
-        bucket: what may be asked of it; shared by all that ask the same server.
-    """
+    """A provider with retries, within the rate limits of a bucket, which all share that ask the same server."""
 
     def __init__(self, provider: Provider, policy: Retry | None = None, bucket: Bucket | None = None) -> None:
         self._provider = provider

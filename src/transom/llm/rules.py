@@ -22,11 +22,10 @@ RULES = "rules"
 
 
 class RulesProvider(Provider):
-    """Answers from a table of rules.
+    """Answers from a table of rules: role name -> rule.
 
     Args:
-        table: role name -> rule.
-        versions: role name -> hand-bumped version of its rule.
+        table, versions: the rules, and the hand-bumped version of each.
         sources: what the rules may have answered from today: name -> digest.
     """
 

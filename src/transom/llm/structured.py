@@ -1,4 +1,4 @@
-"""Structured output: how an answer that follows a JSON Schema is requested, checked and repaired."""
+"""Answers: how one that follows a JSON Schema is requested, checked and repaired, and what ends one in vain."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from transom.canonical import Json, canonical_json
-from transom.errors import InputError, ReplyError
+from transom.errors import InputError, ProviderError, ReplyError
 from transom.llm.capabilities import Capabilities
 from transom.llm.checked import Output, check_kind
+from transom.llm.deltas import Again
 from transom.llm.reading import read_json
 from transom.llm.render import render_block
 from transom.llm.reply import Reply
@@ -18,6 +19,10 @@ from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 SCHEMA_BLOCK = "answer_schema"
 _MOST_COMPLAINTS = 5
+VOID = Again("the answer does not follow its schema")
+CUT_OFF = Again("it was cut off before it was whole")
+GO_ON = UserMessage("You have said nothing. Please go on.")
+"""Sent once to a model that stopped without any text."""
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"
 _UNUSABLE = "Your last answer cannot be used:"
 _WRONG = f"{_UNUSABLE}\n{{}}\nGive the whole answer again, as one JSON value and nothing else."
@@ -135,11 +140,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
 
 
 def answer_read(text: str, output: Output) -> Any:
-    """An answer as data.
-
-    Args:
-        text: that follows its schema.
-        output: that schema, or the model class that has it.
+    """An answer as data, by its schema or as the model class that has it.
 
     Raises:
         ReplyError: it is none for that class, or no JSON.
@@ -163,3 +164,16 @@ def _said(error: Any) -> str:
 def _place(path: Iterable[str | int]) -> str:
     """A path in a schema, for messages."""
     return "/".join(["#", *map(str, path)])
+
+
+def paused(by: str) -> ProviderError:
+    """The error for a server that paused in the middle of an answer; only servers with tools of their own do."""
+    what = "its server paused in the middle of an answer, as it does for tools of its own"
+    return ProviderError(what, where=by, hint="give it no such tools, or choose another model")
+
+
+def answer_in_vain(wrong: Sequence[Complaint], role: str) -> ReplyError:
+    """The error for a repair that does not follow the schema either; it quotes the first complaint."""
+    what = "the answer does not follow its schema, nor does its repair"
+    first = wrong[0] if wrong else Complaint("it is not whole", "it is not whole")
+    return ReplyError(f"{what}: {first.text}", where=role, bare=f"{what}: {first.bare}")

@@ -71,7 +71,6 @@ class Artifact(Generic[T]):
 
     Attributes:
         value: what the stage returned, or what a person made of it.
-        path: the file.
         sha256: digest of the file's bytes.
         lineage: changes with every edit and deletion here or upstream, even where bytes agree.
         epoch: changes with deletions only; replies are journaled under it, so that a deleted stage is asked again.

@@ -39,7 +39,6 @@ class Checkpoint:
     Attributes:
         id: `YYYYMMDDHH_HHMMSS_n`, UTC; `n` counts from 1 in a run, and ids never go back with a clock that does.
         position: `seq` of the stage's `done` record.
-        stage, attempt: what was done.
         at: ISO 8601, as the record has it.
     """
 

@@ -129,10 +129,8 @@ class Host(EventLog):
     """What a stage knows of its run.
 
     Attributes:
-        id: of the run.
         folder: where its artifacts lie.
         chain: who answers its roles.
-        telemetry: where its spans go.
         stage_seconds: how long one stage may take.
         log_calls: whether calls that were answered are logged.
         on_delta: hears replies as they come.

@@ -23,22 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from transom.llm import AnsweredFrom, Usage
 from transom.runs.artifact import Attempt, Done, StageHistory
 from transom.runs.conversation import IN_DOUBT, KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
 from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
-
-
-class Help(NamedTuple):
-    """A person's words to a flow that gave up after so many repairs; `reset`: it may try as often as at first."""
-
-    after: int
-    guidance: str
-    reset: bool
-
 
 VERSION = 3
 """Of the journal; runs of an earlier one are refused."""
@@ -53,6 +44,7 @@ class RunState:
         decisions: what a person said, as recorded, by stage, fingerprint and digest of the edited file.
         conversations: by their keys, in the order in which they began.
         spent: what each conversation that is no sub-conversation used with all within it.
+        helps: what a person said to a flow that gave up `after` so many repairs; `reset`: it may try as often again.
         once: calls of tools that must not be repeated, by stage, epoch and what tells equal ones.
         version: of the journal; None while it is empty.
     """
@@ -66,7 +58,7 @@ class RunState:
     version: int | None = None
     handed: dict[str, Any] | None = None
     gave_up: bool = False  # since the run was last closed
-    helps: list[Help] = field(default_factory=list)
+    helps: list[dict[str, Any]] = field(default_factory=list)
     status: str = "new"
     paused: str | None = None
     asked: dict[Slot, Choice] = field(default_factory=dict)
@@ -158,7 +150,7 @@ def apply(state: RunState, kind: str, data: Any) -> None:
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
             state.asked.pop(slot(data), None)
             if "after" in data:
-                state.helps.append(Help(data["after"], data["answer"], data["reset"]))
+                state.helps.append(data)
         case "settled":
             state.asked = {at: one for at, one in state.asked.items() if at[0] != data["stage"]}
         case "closed":

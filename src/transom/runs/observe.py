@@ -84,9 +84,8 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
     try:
         reply = await answer
     except Exception as error:
-        seconds = time.monotonic() - began
         if told or not isinstance(error, NeedsModel):
-            _tell_failure(request, error, chain, f"{seconds:.2f} s")
+            _tell_failure(request, error, chain, f"{time.monotonic() - began:.2f} s")
         if told and isinstance(error, TransomError) and _log.isEnabledFor(logging.DEBUG):
             _tell(request, f"failed: {error.what}", "", chain.policy)
         raise
@@ -95,10 +94,6 @@ async def logged(request: Request, answer: Awaitable[Reply], chain: Chain, *, to
     usage = reply.usage
     took = f"{usage.input_tokens} tokens in ({usage.cached_tokens} cached), {usage.output_tokens} out"
     _tell(request, f"answered by {reply.by}, {took}, {time.monotonic() - began:.2f} s", reply.text, chain.policy)
-    dropped = request.window.dropped
-    if dropped:
-        names = ", ".join(f"{one.name} ({one.tokens} tokens)" for one in dropped)
-        _log.info("call %s: left out of its window: %s", request.digest[:16], names)
     return reply
 
 
@@ -112,11 +107,10 @@ def _tell_failure(request: Request, error: Exception, chain: Chain, ended: str, 
     names = [provider.name for provider in chain.of(request.role).providers]
     failed = error if isinstance(error, ProviderError) else None
     provider = failed.where if failed and failed.where in names else ",".join(names)
-    attempts = len(failed.causes) + 1 if failed else int(not isinstance(error, EgressError))  # which was not sent
-    attempts = answers or attempts
+    sent = len(failed.causes) + 1 if failed else int(not isinstance(error, EgressError))  # which was not sent
+    attempts = answers or sent
     about: dict[str, str | int] = {"error_type": type(error).__name__, "provider": provider, "attempts": attempts}
-    span = current_span()
-    if span:
+    if span := current_span():
         about |= {"trace_id": span.trace_id, "span_id": span.span_id}
     level = logging.INFO if isinstance(error, NeedsModel) else logging.ERROR  # that the rules abstain is no failure
     how = f"role {request.role} failed with {type(error).__name__}, provider {provider}, attempts {attempts}"
@@ -125,11 +119,9 @@ def _tell_failure(request: Request, error: Exception, chain: Chain, ended: str, 
 
 def _tell(request: Request, how: str, came: str, policy: EgressPolicy) -> None:
     head = f"call {request.digest[:16]}: role {request.role} {how}"
-    if _log.isEnabledFor(logging.DEBUG):
-        kept = policy.kept(request)
-        if kept:
-            _log.debug("%s\n--- what was sent and came back is left out: %s is marked local", head, kept)
-            return
-        _log.debug("%s\n--- sent\n%s\n--- came back\n%s", head, render(request).as_text(), came)
-    else:
+    if not _log.isEnabledFor(logging.DEBUG):
         _log.info("%s", head)
+    elif kept := policy.kept(request):
+        _log.debug("%s\n--- what was sent and came back is left out: %s is marked local", head, kept)
+    else:
+        _log.debug("%s\n--- sent\n%s\n--- came back\n%s", head, render(request).as_text(), came)

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
@@ -84,9 +83,6 @@ class Run(Host):
             kind: what sort of run, e.g. `check`.
             inputs: what identifies it; the same kind and inputs are the same run, whatever its name.
             name: the folder's name for people: the item's id.
-            workspace: where it lives.
-            store: the workspace's database.
-            chain: who answers its roles.
             entry: what `transom resume` must know to start it again; the last one given counts.
 
         Raises:
@@ -122,9 +118,7 @@ class Run(Host):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         await self._lease.leave(error)
 
     def close(self) -> None:

@@ -70,14 +70,11 @@ class Stage:
             raise InputError(f"a conversation cannot be named {name!r}", where=self.place, hint=hint)
         return Named(self, name)
 
-    def claim(self, name: str, *, given: bool) -> str:
+    def claim(self, name: str) -> str:
         """Give a conversation its name; RunError where another one has it."""
         if name in self._claimed:
-            if given:
-                what = f"a conversation {name!r} is open already"
-                raise RunError(what, where=self.place, hint="use the agent that has it, or give this one another name")
             whose, where = ("the run", "run") if self.kept else (f"stage {self.name}", "stage")
-            what = f"the second conversation of {whose} needs a name"
+            what = f"the second conversation of {whose} needs a name, and {name} is taken"
             raise RunError(what, where=self.place, hint=f'say Agent(role, at={where}.named("..."))')
         self._claimed.add(name)
         return name
@@ -88,11 +85,11 @@ class Stage:
         for name in [name for name in known if name not in self._claimed]:
             messages = self.state(name).messages
             if messages and messages[0].data["fingerprint"] == fingerprint:
-                return self.claim(name, given=True)
+                return self.claim(name)
         number = 1
         while (name := MAIN if number == 1 else f"{MAIN}#{number}") in {*self._claimed, *known}:
             number += 1
-        return self.claim(name, given=True)
+        return self.claim(name)
 
     def is_claimed(self, conversation: str) -> bool:
         """Whether this attempt opened it, or the conversation that it is within."""
@@ -110,7 +107,8 @@ class Stage:
 
     def state(self, conversation: str) -> Conversation:
         """A conversation as its events have it; it is another object after a failed write."""
-        return self.host.state.conversation(self.key(conversation))
+        key: Any = self.name, self.epoch, conversation  # asked for each turn, and nearly always known
+        return self.host.state.conversations.get(key) or self.host.state.conversation(ConversationKey(*key))
 
     async def append(self, kind: str, conversation: str, data: dict[str, Any]) -> None:
         """Append an event of a conversation."""
@@ -131,8 +129,6 @@ class Stage:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Args:
-            request: what is asked.
-            role: who asks.
             conversation: whose last message is answered.
             judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
             on_delta: hears the reply as it comes.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import Paused, RunError
@@ -92,12 +92,8 @@ def egress_in_calls() -> Egress:
 # -- calls in the journal ---------------------------------------------------------------------------------------------
 
 
-class _Outcome(Protocol):
-    def to_json(self) -> dict[str, Json]: ...
-
-
-Came = TypeVar("Came", bound=_Outcome)
-"""What comes of a tool call."""
+Came = TypeVar("Came")
+"""What comes of a tool call; it has a `to_json`."""
 Begun: TypeAlias = Literal["", "done", "stopped"]
 """Why a call that was begun before is not done again: a person says that it is done, or its process did not outlive it
 and its effect is not known."""
@@ -137,7 +133,6 @@ class ToolJournal:
         reply is ever in the journal without the results that it was given.
 
         Args:
-            at: the call.
             tool: what is called; what is not to be simply repeated is journaled before it begins, too.
             call: what is asked for, which a person is shown.
             act: does it and returns its outcome; told where it must not be done again, and why.
@@ -155,7 +150,7 @@ class ToolJournal:
                     self._in_flight.add(at)  # until its outcome is journaled
                     begun = await self._begin(at, tool, call)
                 came = await act(begun)
-                outcome = came.to_json()
+                outcome: Any = came.to_json()  # type: ignore[attr-defined]  # see above
                 tell_outcome(span, tool.name, outcome)
                 named = {"name": tool.name, "effect": tool.effect, "seconds": round(time.monotonic() - began, 6)}
                 told = {**at.to_json(), **named, "outcome": outcome}

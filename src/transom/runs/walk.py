@@ -143,7 +143,7 @@ async def hand_over(run: Host, after: int, files: Sequence[Path]) -> None:
 
 
 async def give_help(run: Host, guidance: str = "", *, reset: bool = False) -> None:
-    """Record what a person says to a flow that cannot go on; see `journal.Help`."""
+    """Record what a person says to a flow that cannot go on; see `RunState.helps`."""
     if run.state.handed is None:
         raise InputError(f"run {run.id} waits for nobody's help", hint=f"see: transom runs show {run.id}")
     asked = {"stage": "", "fingerprint": "", "edited": "", "after": run.state.handed["after"]}

@@ -110,18 +110,11 @@ def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def recording_of(
-    store: Store,
-    records: Sequence[Record],
-    *,
-    policy: EgressPolicy,
-    redact: Redactor,
-    local: bool = False,
+    store: Store, records: Sequence[Record], *, policy: EgressPolicy, redact: Redactor, local: bool = False
 ) -> Recording:
     """What models were asked in a run, and what they answered.
 
     Args:
-        store: has the windows of the calls.
-        records: of the run, oldest first.
         policy: what is local beside what its maker marked so.
         redact: takes keys out of the requests' texts.
         local: whether text that is marked local may get into the recording.

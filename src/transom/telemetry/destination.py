@@ -11,13 +11,9 @@ from urllib.parse import unquote
 from transom.errors import SettingsError
 from transom.telemetry.address import checked, shown
 
-_SECONDS = 10.0
 _SETTING = "telemetry.otlp_endpoint"
-_ALL = "OTEL_EXPORTER_OTLP_ENDPOINT"
-_ONE = "OTEL_EXPORTER_OTLP_{}_ENDPOINT"
+_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
-_SIGNALS = ("traces", "metrics")
-_TIMEOUT = re.compile("[1-9][0-9]{0,8}")  # milliseconds; a system takes no timeout of any length
 # HTTP takes no line break in a value: Latin-1, and nothing that controls.
 _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
 
@@ -29,13 +25,11 @@ class Destination:
     Attributes:
         traces, metrics: addresses; "" where that is not sent.
         headers: of each request; they often hold a key.
-        seconds: for each step of a request.
     """
 
     traces: str
     metrics: str
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    seconds: float = _SECONDS
 
 
 def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -> Destination | None:
@@ -46,27 +40,16 @@ def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -
     """
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
-    base = (endpoint or environ.get(_ALL, "")).strip()
-    found = {}
-    for signal in _SIGNALS:
-        variable = _ONE.format(signal.upper())
-        own = "" if endpoint else environ.get(variable, "").strip()
-        found[signal] = own or (f"{base.rstrip('/')}/v1/{signal}" if base else "")
-        _check(found[signal], _SETTING if endpoint else variable if own else _ALL)
-    if not any(found.values()):
+    base = (endpoint or environ.get(_ENDPOINT, "")).strip().rstrip("/")
+    if not base:
         return None
-    timeout = environ.get("OTEL_EXPORTER_OTLP_TIMEOUT", "")
-    seconds = int(timeout) / 1000 if _TIMEOUT.fullmatch(timeout) else _SECONDS
-    return Destination(found["traces"], found["metrics"], _headers(environ.get(_HEADERS, "")), seconds)
-
-
-def _check(address: str, where: str) -> None:
     try:
-        if address:
-            checked(address)
+        checked(base)
     except ValueError as error:
-        what = f"{shown(address)!r} is no address of a collector that takes OTLP by HTTP: {error}"
-        raise SettingsError(what, where=where, hint="say http://HOST:4318 or https://HOST") from None
+        what = f"{shown(base)!r} is no address of a collector that takes OTLP by HTTP: {error}"
+        hint = "say http://HOST:4318 or https://HOST"
+        raise SettingsError(what, where=_SETTING if endpoint else _ENDPOINT, hint=hint) from None
+    return Destination(f"{base}/v1/traces", f"{base}/v1/metrics", _headers(environ.get(_HEADERS, "")))
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:

@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 PERIOD = 1.0
 """Seconds between two sendings."""
 
+_SECONDS = 10.0  # for each step of a request
 _MOST_WAITING = 8_192  # spans; what is more stays in its file alone
 _BATCH = 512  # spans a request
 _GOODBYE = 3.0  # seconds that the end of a process waits for the last sending
@@ -127,7 +128,7 @@ class Exporter:
 
         parts = urlsplit(address)
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=self._where.seconds)
+        connection = kind(parts.hostname or "", parts.port, timeout=_SECONDS)
         try:
             path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
             connection.request("POST", path, body, {"Content-Type": "application/json", **dict(self._where.headers)})

@@ -34,12 +34,8 @@ class Redactor:
     """Replaces secrets in text, also where they stand in it as JSON, `repr`, base64 or a URL writes them.
 
     A secret is the value of an environment variable whose name ends in KEY, TOKEN, SECRET, PASSWORD or another word for
-    these, what looks like a provider's key (`sk-...`), and what its maker knows to be one. Of one with several lines
+    these, what looks like a provider's key (`sk-...`), and what its maker gives as `secrets`. Of one with several lines
     each long line is one, too.
-
-    Args:
-        environ: the variables, looked at once; those of this process by default.
-        secrets: others that are known, such as a key from a variable of another name.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None, secrets: Iterable[str] = ()) -> None:

@@ -21,14 +21,7 @@ _FREE = b'{"resourceSpans":[]}'.ljust(PLACE - 1) + b"\n"
 
 
 class TraceFile:
-    """A file of lines: a span under way is put into a place that can be used again, an ended one appended for good.
-
-    Args:
-        path: its folder is made if missing.
-
-    Raises:
-        OSError: the file cannot be made.
-    """
+    """A file of lines: a span under way is put into a place that can be used again, an ended one appended for good."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

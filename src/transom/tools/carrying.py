@@ -43,7 +43,7 @@ async def carried_out(
     """
     if tool.of_run:
         return _came(tool, call, await tool.run(_own(arguments)), redact)
-    seconds = _less(tool.limits.seconds, seconds)
+    seconds = min([one for one in (tool.limits.seconds, seconds) if one is not None], default=None)
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
@@ -81,10 +81,6 @@ def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Red
     egress = outcome.egress if tool.egress == "any" else tool.egress
     result = ToolResult(call.id, call.name, text, trust=tool.trust, egress=egress)
     return ToolOutcome(result, redact.inside(note), mark=mark)
-
-
-def _less(*seconds: float | None) -> float | None:
-    return min([one for one in seconds if one is not None], default=None)
 
 
 def _is_cancelled(error: BaseException) -> bool:

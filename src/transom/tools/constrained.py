@@ -12,6 +12,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transom.canonical import Json
 from transom.errors import ToolRefused
@@ -97,10 +98,10 @@ class FileSession:
 
         return run
 
-    def _list(self, arguments: Arguments) -> ToolReturn:
-        catalogue, within = self._catalogue, str(arguments["search_root"])
-        most = min(_int(arguments, "max_files"), _FILES)
-        patterns = _texts(arguments, "patterns")
+    def _list(self, arguments: Any) -> ToolReturn:
+        catalogue, within = self._catalogue, arguments["search_root"]
+        most = min(int(arguments["max_files"]), _FILES)
+        patterns = arguments["patterns"]
         for pattern in patterns:
             catalogue.meant(pattern)
         folders = catalogue.folders(within)
@@ -116,9 +117,9 @@ class FileSession:
         content: Json = {"files": files, "total_found": found.total_found, "truncated": found.truncated}
         return ToolReturn(content, _note(0, new))
 
-    def _header(self, arguments: Arguments) -> ToolReturn:
-        name, path = self._file(str(arguments["file_path"]))
-        wanted = _int(arguments, "max_lines", self._limits.header_lines)
+    def _header(self, arguments: Any) -> ToolReturn:
+        name, path = self._file(arguments["file_path"])
+        wanted = int(arguments.get("max_lines", self._limits.header_lines))
         part = self._cut_out(path, 1, min(wanted, self._lines_per_call))
         content: dict[str, Json] = {
             "file_path": name,
@@ -131,13 +132,13 @@ class FileSession:
             content["truncated"] = True
         return self._result(path, content, part.lines, len(part.text.encode()))
 
-    def _search(self, arguments: Arguments) -> ToolReturn:
-        name, path = self._file(str(arguments["file_path"]))
+    def _search(self, arguments: Any) -> ToolReturn:
+        name, path = self._file(arguments["file_path"])
         matches, counts = search(
             path,
-            _texts(arguments, "keywords"),
-            context=min(_int(arguments, "context_lines"), MOST_CONTEXT),
-            most=min(_int(arguments, "max_matches_per_keyword"), _MATCHES),
+            arguments["keywords"],
+            context=min(int(arguments["context_lines"]), MOST_CONTEXT),
+            most=min(int(arguments["max_matches_per_keyword"]), _MATCHES),
             characters=_CHARACTERS,
         )
         kept, spent = self._affordable(matches)
@@ -151,9 +152,9 @@ class FileSession:
         lines = [line for match in kept for line in match.content.split("\n")]
         return self._result(path, content, lines, spent)
 
-    def _range(self, arguments: Arguments) -> ToolReturn:
-        name, path = self._file(str(arguments["file_path"]))
-        first, wanted = _int(arguments, "start_line"), _int(arguments, "end_line")
+    def _range(self, arguments: Any) -> ToolReturn:
+        name, path = self._file(arguments["file_path"])
+        first, wanted = int(arguments["start_line"]), int(arguments["end_line"])
         if wanted < first:
             raise ToolRefused("end_line is before start_line", hint="give start_line first, then a later end_line")
         last = min(wanted, first + self._lines_per_call - 1)
@@ -237,13 +238,3 @@ def _left_out(counts: Mapping[str, Count], kept: Sequence[Match]) -> Json:
         if count.lines > len(shown):
             rows.append({"keyword": keyword, "matches": count.lines - len(shown), "lines": lines})
     return rows
-
-
-def _int(arguments: Arguments, name: str, default: int = 0) -> int:
-    value = arguments.get(name, default)
-    return int(value) if isinstance(value, int | float) else default
-
-
-def _texts(arguments: Arguments, name: str) -> list[str]:
-    value = arguments[name]
-    return [str(one) for one in value] if isinstance(value, list) else []

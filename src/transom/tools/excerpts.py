@@ -114,8 +114,7 @@ def search(
     """The first matches of each keyword, keyword by keyword, and how many there are of each.
 
     Args:
-        path: of the file.
-        keywords: texts, whatever their case.
+        path, keywords: the file, and texts, whatever their case.
         context: lines before and after a match.
         most: matches a keyword that are returned.
         characters: the length of a match's content.

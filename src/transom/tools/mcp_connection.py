@@ -29,14 +29,7 @@ class Refused(Exception):
 
 
 class Connection:
-    """A connection to one server. A request opens it where it is not open.
-
-    Args:
-        server: the URL or the command.
-        headers: of each request to a URL.
-        environ: variables of a command.
-        seconds: to connect in.
-    """
+    """A connection to one server, made within so many seconds. A request opens it where it is not open."""
 
     def __init__(self, server: Server, headers: Mapping[str, str], environ: Mapping[str, str], seconds: float) -> None:
         self._server = server

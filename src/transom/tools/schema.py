@@ -44,11 +44,7 @@ def schema_text(schema: object, where: str) -> str:
 
 
 def check_of(text: str, where: str) -> Check:
-    """A function that checks arguments against a schema; `format` is ignored.
-
-    Args:
-        text: see `schema_text`.
-        where: the tool, for the message.
+    """A function that checks arguments against a schema, see `schema_text`; `format` is ignored.
 
     Raises:
         ToolError: it is no schema. The check itself raises it where a `$ref` leads out of the schema.

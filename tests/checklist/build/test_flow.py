@@ -17,7 +17,7 @@ import pytest
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, REPORT
 from tests.checklist.test_pipeline import ITEM, SPEC
-from transom.checklist.build.flow import BuiltChecker, build_checker, build_table, repair_budget
+from transom.checklist.build.flow import BuiltChecker, build_checker, build_table, start_of
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.routes import emitted_fields
 from transom.checklist.build.state import BuildState
@@ -213,11 +213,11 @@ async def walked(desk: Desk, scenario: Scenario, *, by_langgraph: bool = False) 
 
     settings = BuildSettings()
     async with desk.run(scenario.script) as run:
-        table = desk.watched(build_table(run, SANDBOX, settings, desk.checker))
-        start = BuildState(desk.inputs, repair_budget(run, settings.max_iterations))
+        start = start_of(run, desk.inputs, settings.max_iterations)
+        table = desk.watched(build_table(run, SANDBOX, settings, desk.checker, start.repairs))
         if not by_langgraph:
             return await walk(run, table, start)
-        keys = {name: getattr(start, name) for name in ("inputs", "budget")}
+        keys = {name: getattr(start, name) for name in ("inputs", "repairs")}
         graph = as_langgraph(table, BuildState)
         return BuildState(**await graph.ainvoke(keys, {"recursion_limit": table.most_steps}))
 

@@ -11,7 +11,7 @@ import pytest
 
 from transom.checklist.build.inputs import BuildInputs
 from transom.checklist.build.lessons import RECALL, learn, named_in
-from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget
+from transom.checklist.build.state import BuildState, RepairAttempt
 from transom.checklist.results import BuildResult
 from transom.gates import Finding
 from transom.learning import InsightCategory, Playbook, Source
@@ -27,9 +27,7 @@ def built(folder: Path, *because: tuple[str, Finding], left: tuple[Finding, ...]
     """The end of a build in which these repairs were made, each because of one finding."""
     inputs = BuildInputs("POWER", "the power of each block", None, "", (), ())
     result = BuildResult(status="human_required" if left else "done", item_id="POWER", run_id="r1")
-    state = BuildState(
-        inputs, RepairBudget(3), tried=tuple(RepairAttempt(role, (one,)) for role, one in because), result=result
-    )
+    state = BuildState(inputs, 3, tried=tuple(RepairAttempt(role, (one,)) for role, one in because), result=result)
     return replace(state, unread=left)
 
 

@@ -13,7 +13,7 @@ from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.writing import Writers
 from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.views import load_prompt
-from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall
+from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall, ToolResults
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore
 from transom.tools.constrained import FileLimits
@@ -58,7 +58,9 @@ async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
     (root / "sta.log").write_text("new text\n")
     provider = ScriptedProvider({ROLE.name: [second, Reply((Text("done"),))]})
     answer = await converse(tmp_path, provider)
-    told = [json.loads(result.content) for _, result in answer.calls]
+    told = [
+        json.loads(result.content) for turn in answer.turns if isinstance(turn, ToolResults) for result in turn.results
+    ]
     assert told[1]["content"] == "old text, see top.v\n"
     assert told[2]["content"] == "module top;\n", "discovered by what is in the journal alone"
     assert provider.requests[0].tools == FILE_TOOLS

@@ -13,11 +13,7 @@ from transom.gates import Finding
 def check_agreement(config: CheckerConfig, text: str, section: CheckSection) -> list[Finding]:
     """Every validation item of Section 2 stands in the YAML as it was specified, and no other.
 
-    What Section 2 leaves open (a label that is missing or cannot be read) is not compared.
-
-    Args:
-        config, text: `checker.yaml`.
-        section: Section 2.
+    What Section 2 leaves open (a label that is missing or cannot be read) is not compared. `text` is `checker.yaml`.
     """
     said = {item.id: item for item in section.items}
     made = {item.id: item for item in config.items}

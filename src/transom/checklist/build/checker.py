@@ -29,15 +29,10 @@ def checker_yaml(config: CheckerConfig) -> str:
     data: dict[str, Any] = config.model_dump(mode="json", by_alias=True)
     for part in ("requirements", "waivers"):
         data[part]["value"] = "N/A" if data[part]["value"] is None else data[part]["value"]
-    data["waivers"] = _written_waivers(data["waivers"])
-    data["items"] = [{key: value for key, value in item.items() if value not in (None, [])} for item in data["items"]]
-    return dump_yaml(data)
-
-
-def _written_waivers(waivers: dict[str, Any]) -> dict[str, Any]:
-    rows = waivers["waive_items"]
-    return {
-        "value": waivers["value"],
+    rows = data["waivers"].pop("waive_items")
+    data["waivers"] |= {
         "waive_items": [row["pattern"] for row in rows],
         "waive_reasons": [row["reason"] or "" for row in rows],
     }
+    data["items"] = [{key: value for key, value in item.items() if value not in (None, [])} for item in data["items"]]
+    return dump_yaml(data)

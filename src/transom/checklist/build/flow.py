@@ -27,11 +27,11 @@ from transom.checklist.build.handover import REPORT_FILE, error_row, report_of, 
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.lessons import RECALL, learn
 from transom.checklist.build.overview import FileOverview, survey_files
-from transom.checklist.build.state import BuildState, RepairAttempt, RepairBudget, finding_text
+from transom.checklist.build.state import BuildState, RepairAttempt, shortly
 from transom.checklist.build.trial_run import TrialRun
 from transom.checklist.build.writing import Writers, inputs_of
 from transom.checklist.copies import adopt, export, retract, source_of
-from transom.checklist.results import BuildRecord, BuildResult, FindingRow, GateRow
+from transom.checklist.results import BuildRecord, BuildResult, GateRow
 from transom.errors import EgressError, NeedsModel, ReplyError
 from transom.gates import Finding
 from transom.runs import A_PERSON, Artifact, Run, Stage, Table, model_file, walk
@@ -61,14 +61,7 @@ class BuiltChecker:
 async def build_checker(
     run: Run, inputs: BuildInputs, sandbox: Sandbox, settings: BuildSettings, folder: Path | None = None
 ) -> BuiltChecker:
-    """Build a checker.
-
-    Args:
-        run: in which.
-        inputs: from what.
-        sandbox: where generated code is tried.
-        settings: how.
-        folder: where the checker folder goes for a person; inside the run where None.
+    """Build a checker, in `folder` for a person, inside the run where that is None.
 
     Raises:
         NeedsModel: the embedded rules do not understand the ItemSpec or the files.
@@ -76,43 +69,33 @@ async def build_checker(
     """
     if folder:
         _adopt_edits(run, folder)
-    start = BuildState(inputs, repair_budget(run, settings.max_iterations))
-    state = await walk(run, build_table(run, sandbox, settings, folder), start)
+    start = start_of(run, inputs, settings.max_iterations)
+    state = await walk(run, build_table(run, sandbox, settings, folder, start.repairs), start)
     assert state.result is not None
     if settings.playbook:
         learn(run, settings.playbook, state)
     return BuiltChecker(Path(state.result.checker_path or run.folder), state.result)
 
 
-def build_table(run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None) -> Table[BuildState]:
+def start_of(run: Run, inputs: BuildInputs, max_iterations: int) -> BuildState:
+    """The state at first. A person who had the run go on granted it as many repairs again, or one."""
+    more = (help_["after"] + (max(max_iterations, 1) if help_["reset"] else 1) for help_ in run.state.helps)
+    return BuildState(inputs, max([max_iterations, *more]), tuple(run.state.helps))
+
+
+def build_table(
+    run: Run, sandbox: Sandbox, settings: BuildSettings, folder: Path | None, repairs: int
+) -> Table[BuildState]:
     """The flow as a table; every node declared, every route pure."""
     nodes = _Nodes(run, Writers(run, settings), TrialRun(run, sandbox, tests=settings.tests), settings, folder)
     return Table(
         name="build",
         start="load_spec",
-        nodes={
-            "load_spec": nodes.load_spec,
-            "preprocess": nodes.preprocess,
-            "parser": nodes.parser,
-            "logic": nodes.logic,
-            "validate": nodes.validate,
-            "questions": nodes.questions,
-            "repair_a": nodes.repair_a,
-            "repair_b": nodes.repair_b,
-            "human_required": nodes.human_required,
-            "done": nodes.done,
-        },
+        nodes={name: getattr(nodes, name) for name in (*routes.ROUTES, *routes.ENDS)},
         routes=routes.ROUTES,
         # A repair takes at most three steps (repair, logic, validate) beside the first walk through.
-        most_steps=8 + 3 * repair_budget(run, settings.max_iterations).repairs,
+        most_steps=8 + 3 * repairs,
     )
-
-
-def repair_budget(run: Run, max_iterations: int) -> RepairBudget:
-    """How many repairs a run may make: the setting's, and more from where a person said to go on."""
-    more = (help_.after + (max(max_iterations, 1) if help_.reset else 1) for help_ in run.state.helps)
-    words = tuple((help_.after, help_.guidance) for help_ in run.state.helps)
-    return RepairBudget(max([max_iterations, *more]), words)
 
 
 @dataclass(frozen=True)
@@ -215,13 +198,9 @@ class _Nodes:
         if state.result:
             return state
         assert state.atoms and state.config and state.record
-        made: list[tuple[str, Artifact[Any]]] = [
-            (ATOMS_FILE, state.atoms),
-            (CHECKER_FILE, state.config),
-            (BUILD_FILE, state.record),
-        ]
+        made: dict[str, Artifact[Any]] = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config, BUILD_FILE: state.record}
         target = self.folder or state.record.path.parent
-        for name, artifact in made:
+        for name, artifact in made.items():
             if artifact.path != target / name:
                 data, path = artifact.path.read_bytes(), artifact.path
                 await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
@@ -233,11 +212,8 @@ class _Nodes:
         self, state: BuildState, role: str, write: Callable[[BuildState], Awaitable[Artifact[T]]], artifact: str
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
         """What a repair wrote, what could not be read of it, and why nobody could make it."""
-        count = len(state.findings)
-        more = f" and {count - 1} more" if count > 1 else ""
-        why = f"{finding_text(state.findings[0])}{more}"
         number = state.iteration + 1
-        self.run.progress(f"{role} {number} of {state.budget.repairs}, because of {why}")
+        self.run.progress(f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}")
         self.run.files.put_iteration(
             number, error_row(number, RepairAttempt(role, state.findings)).model_dump(mode="json")
         )
@@ -292,8 +268,8 @@ def _unseen(run: Run, overview: FileOverview, inputs: BuildInputs) -> BuildResul
         return BuildResult(status="needs_review", item_id=inputs.item_id, waits_for=wanted, run_id=run.id)
     if overview.broken:
         # Without the item's own files there is nothing to build for: an error, as it is for a check.
-        findings = [Finding("inputs", name, None, why) for name, why in overview.broken.items()]
-        row = GateRow(gate="inputs", passed=False, findings=tuple(map(FindingRow.of, findings)))
+        findings = tuple(Finding("inputs", name, None, why) for name, why in overview.broken.items())
+        row = GateRow(gate="inputs", passed=False, findings=findings)
         return BuildResult(status="ERROR", item_id=inputs.item_id, gates=(row,), run_id=run.id)
     return None
 

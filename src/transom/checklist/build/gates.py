@@ -25,7 +25,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
-from transom.checklist.results import Combination, FindingRow, GateRow, MutationRow
+from transom.checklist.results import Combination, GateRow, MutationRow
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
@@ -91,7 +91,7 @@ class GateReport:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(one.finding() for row in self.rows if not row.passed for one in row.findings)
+        return tuple(one for row in self.rows if not row.passed for one in row.findings)
 
     @property
     def passed(self) -> bool:
@@ -101,11 +101,7 @@ class GateReport:
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
     """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
 
-    Args:
-        code: `atoms.py`.
-        yaml: `checker.yaml`.
-        spec: which the YAML must agree with, and by which evidence is found.
-        trial: where the code is run, and on which real files.
+    `code` and `yaml` are `atoms.py` and `checker.yaml`.
     """
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)
@@ -123,8 +119,7 @@ async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
         async with Prober(atoms.a, trial.sandbox) as prober:
             # Whether an empty file is a clean one, only the logic says.
             rows += (await _parser_rows(prober, trial, may_be_silent=True))[0]
-    findings = (row.finding() for report in rows for row in report.findings)
-    return tuple(finding for finding in findings if finding.artifact == ATOM_A)
+    return tuple(one for row in rows for one in row.findings if one.artifact == ATOM_A)
 
 
 async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
@@ -200,11 +195,10 @@ async def _parser_rows(
 
 
 def _mutation_rows(atoms: Parts, mutation: Mutation) -> list[GateRow]:
-    found: dict[str, list[FindingRow]] = {}
+    found: dict[str, list[Finding]] = {}
     for (gate, artifact), messages in mutation.messages.items():
         line = atoms.line_of(ATOM_A) if artifact == ATOM_A else None
-        rows = (FindingRow(gate=gate, artifact=artifact, line=line, message=message) for message in messages)
-        found.setdefault(gate, []).extend(rows)
+        found.setdefault(gate, []).extend(Finding(gate, artifact, line, message) for message in messages)
     return [
         GateRow(gate=gate, passed=gate in _REMARKS or not rows, findings=tuple(rows))
         for gate, rows in found.items()
@@ -222,4 +216,4 @@ def _config(text: str) -> tuple[CheckerConfig | None, YamlFile | None, list[Find
 
 
 def _row(gate: str, findings: Sequence[Finding]) -> GateRow:
-    return GateRow(gate=gate, passed=not findings, findings=tuple(FindingRow.of(finding) for finding in findings))
+    return GateRow(gate=gate, passed=not findings, findings=tuple(findings))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from transom.canonical import pretty_json
 from transom.checklist.atoms import CheckerConfig, ValidationItem
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, route
 from transom.checklist.build.checker import ATOMS_FILE, BUILD_FILE, CHECKER_FILE, checker_yaml
-from transom.checklist.build.state import BuildState, RepairAttempt, finding_text
-from transom.checklist.results import BuildRecord, ErrorRow, FindingRow, GeneratedCode, Intervention
+from transom.checklist.build.state import BuildState, RepairAttempt, shortly
+from transom.checklist.results import BuildRecord, ErrorRow, GeneratedCode, Intervention
 from transom.checklist.vectors import STANDARD_SOURCE
-from transom.gates import Finding
 from transom.runs import Run
 
 REPORT_FILE = "human_intervention_report.json"
@@ -39,7 +36,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
         total_iterations=state.iteration,
         failure_summary=_summary(state),
         error_history=tuple(error_row(number, tried) for number, tried in enumerate(state.tried, 1)),
-        last_validation_errors=tuple(map(FindingRow.of, state.findings)),
+        last_validation_errors=state.findings,
         last_generated_code=GeneratedCode(
             atom_a=state.atom_a.value if state.atom_a else "",
             atoms_b_and_c=logic.atoms if logic else "",
@@ -55,7 +52,7 @@ def report_of(run: Run, state: BuildState) -> Intervention:
 
 def error_row(number: int, tried: RepairAttempt) -> ErrorRow:
     """The `number`-th repair, and why it was made."""
-    return ErrorRow(iteration=number, source=tried.role, errors=tuple(map(FindingRow.of, tried.because)))
+    return ErrorRow(iteration=number, source=tried.role, errors=tried.because)
 
 
 def stub_files(state: BuildState) -> dict[str, bytes]:
@@ -79,35 +76,23 @@ def _record(state: BuildState) -> BuildRecord:
 
 
 def _summary(state: BuildState) -> str:
-    count = len(state.findings)
-    first = finding_text(state.findings[0]) if state.findings else "nothing was found"
-    more = f" and {count - 1} more" if count > 1 else ""
-    tried = f"{state.iteration} repair{'' if state.iteration == 1 else 's'} did not help" if state.iteration else ""
-    return "; ".join(part for part in (tried, state.stuck, f"{first}{more}") if part)
+    count = state.iteration
+    tried = f"{count} repair{'' if count == 1 else 's'} did not help" if count else ""
+    found = shortly(state.findings) if state.findings else "nothing was found"
+    return "; ".join(part for part in (tried, state.stuck, found) if part)
 
 
 def _actions(run: Run, state: BuildState) -> list[str]:
     """What could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
     wanted = route(state.findings)
-    file = _file_of(state, wanted)
-    actions = [f"edit {file} and give: transom resume {run.id}"] if file else []
+    made = (state.config if wanted == (CHECKER,) else state.atoms) or state.atom_a
+    actions = [f"edit {made.path} and give: transom resume {run.id}"] if made else []
     actions.append(f'say what it should do: transom answer {run.id} "YOUR WORDS", then transom resume {run.id}')
     if state.stuck:
         actions.append(f"let a model repair it: transom resume {run.id} --model PROVIDER:NAME")
-    if ATOM_A in wanted:
-        actions.append("compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords, patterns")
-        if any(_about_files(finding) for finding in state.findings):
-            actions.append("see whether the input files are the right ones: they may not hold what is asked for")
-    else:
-        actions.append("compare Section 2 of the ItemSpec with the fields that the parser emits")
+    if ATOM_A not in wanted:
+        return [*actions, "compare Section 2 of the ItemSpec with the fields that the parser emits"]
+    actions.append("compare Sections 1 and 4.1 of the ItemSpec with the real files: formats, keywords, patterns")
+    if any(finding.gate.startswith(("schema", "examples", "mutation")) for finding in state.findings):
+        actions.append("see whether the input files are the right ones: they may not hold what is asked for")
     return actions
-
-
-def _file_of(state: BuildState, wanted: tuple[str, ...]) -> Path | None:
-    made = state.config if wanted == (CHECKER,) else state.atoms
-    made = made or state.atom_a
-    return made.path if made else None
-
-
-def _about_files(finding: Finding) -> bool:
-    return finding.gate.startswith(("schema", "examples", "mutation"))

@@ -56,8 +56,7 @@ class BuildSettings:
 
     Attributes:
         parser, logic, repair: how the roles are asked.
-        limits: how much of the logs is shown at first.
-        tools: how much of them a role may look at by itself.
+        limits, tools: how much of the logs is shown at first, and how much a role may look at by itself.
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
         playbook: what was learned; the roles are shown what fits the item, and what came of it is counted.

@@ -22,11 +22,7 @@ async def regate(
 ) -> GateReport:
     """Hold a checker to every gate again, on the files of today. Nothing is written.
 
-    Args:
-        checker: as loaded from its folder, which holds the ItemSpec that it was built from.
-        item: the item as it is today; None takes the copy in the folder.
-        files: the item's input files.
-        roots: where files that these name may lie.
+    Without an item the copy in the checker's folder is taken. Files that the input files name may lie in the roots.
 
     Raises:
         InputError: the folder lacks its ItemSpec, or that cannot be read.

@@ -66,13 +66,14 @@ def emitted_fields(code: str) -> frozenset[str]:
 
 def _repair(state: BuildState) -> str:
     wanted = route(state.findings)
-    exhausted = not wanted or state.stuck or state.iteration >= state.budget.repairs
+    exhausted = not wanted or state.stuck or state.iteration >= state.repairs
     if exhausted or any(state.belongs_to_a_person(artifact) for artifact in wanted):
         return "done" if {finding.gate for finding in state.findings} <= _DOUBTS else "human_required"
     return "repair_a" if ATOM_A in wanted else "repair_b"
 
 
-_ENDS = ("repair_a", "repair_b", "human_required", "done")
+ENDS = ("human_required", "done")
+_ENDS = ("repair_a", "repair_b", *ENDS)
 
 ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
     {

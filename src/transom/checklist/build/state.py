@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, tree_of
 from transom.checklist.build.inputs import BuildInputs
@@ -29,32 +29,10 @@ _HINTS: Final = {
 
 @dataclass(frozen=True)
 class RepairAttempt:
-    """One repair.
-
-    Attributes:
-        role: who was asked, `repair_a` or `repair_b`.
-        because: the findings that it was to mend.
-    """
+    """One repair: who was asked, `repair_a` or `repair_b`, and the findings that it was to mend."""
 
     role: str
     because: tuple[Finding, ...]
-
-
-@dataclass(frozen=True)
-class RepairBudget:
-    """How often the flow may repair, and what people said on the way.
-
-    Attributes:
-        repairs: all in all, over the whole run.
-        guidance: a person's words, each with the number of repairs before it.
-    """
-
-    repairs: int
-    guidance: tuple[tuple[int, str], ...] = ()
-
-    def words(self, repair: int) -> str:
-        """What had been said before the repair of that 1-based number, "" where nothing was."""
-        return "\n\n".join(text for after, text in self.guidance if after < repair and text)
 
 
 @dataclass(frozen=True)
@@ -62,15 +40,12 @@ class BuildState:
     """The state of one build.
 
     Attributes:
-        inputs: from what.
-        budget: how often it may be repaired.
+        repairs: how often it may be repaired, all in all.
+        helps: where people had it go on, and what they said.
         sections: the ItemSpec's sections by number, each an input of its own.
         hints: what the playbook has for the item; None where nobody asked, or it has nothing.
-        overview: the discovered files and their snippets.
-        atom_a: the parser's code; None until a reply could be read.
-        logic: the checker's YAML, and own atoms B and C.
-        atoms, config: `atoms.py` and `checker.yaml`, as they are tried.
-        record: what the gates said of them.
+        atom_a, logic: what the roles wrote; None until a reply could be read.
+        atoms, config: `atoms.py` and `checker.yaml`, as they are tried; `record` is what the gates said of them.
         unread: findings beside the gates': replies that could not be read, answers that say what to mend.
         asked: whether the writer of atom A was asked the gates' questions; that is done once.
         tried: the repairs so far.
@@ -80,7 +55,8 @@ class BuildState:
     """
 
     inputs: BuildInputs
-    budget: RepairBudget
+    repairs: int
+    helps: Sequence[Mapping[str, Any]] = ()
     sections: Mapping[str, Artifact[str] | str] | None = None
     hints: Artifact[str] | None = None
     overview: Artifact[FileOverview] | None = None
@@ -100,6 +76,11 @@ class BuildState:
     def iteration(self) -> int:
         """How many repairs there were."""
         return len(self.tried)
+
+    @property
+    def guidance(self) -> str:
+        """What people said before the next repair, "" where nobody did."""
+        return "\n\n".join(one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"])
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -144,6 +125,11 @@ def finding_text(finding: Finding) -> str:
     """One finding on one line."""
     place = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
     return f"[{finding.gate}] {place}: {finding.message}"
+
+
+def shortly(findings: tuple[Finding, ...]) -> str:
+    """The first of the findings, and how many more there are."""
+    return finding_text(findings[0]) + (f" and {len(findings) - 1} more" if len(findings) > 1 else "")
 
 
 def hinted(findings: tuple[Finding, ...]) -> str:

@@ -14,7 +14,8 @@ from transom.checklist.build.reading import Answers, LogicReply, read_answers, r
 from transom.checklist.build.state import BuildState, hinted
 from transom.checklist.spec.roles import make_role
 from transom.formats.yaml_files import dump_yaml
-from transom.llm import Block, Role, Tier
+from transom.llm import Block, Role, Tier, ToolSpec
+from transom.llm.rules import RULES
 from transom.llm.turns import Trust
 from transom.runs import Artifact, File, Run, Stage, model_file, text_file
 from transom.telemetry import Redactor
@@ -63,9 +64,13 @@ class Writers:
     run: Run
     settings: BuildSettings
 
+    def _tools(self, role: str) -> tuple[ToolSpec, ...]:
+        """The embedded rules call none, and holding them to their schemas takes a tenth of a second."""
+        return () if self.run.chain.of(role).name == RULES else FILE_TOOLS
+
     async def parser(self, state: BuildState) -> Artifact[str]:
         """Atom A, from Sections 1 and 4.1 and what was seen of the files."""
-        role = make_role("checklist.parser", self.settings.parser, FILE_TOOLS)
+        role = make_role("checklist.parser", self.settings.parser, self._tools("checklist.parser"))
         given = [*_parser_sections(state), *_hints(state)]
         return await self._write("build/parser", role, given, read_atom_a, text_file(ATOM_A_FILE), state)
 
@@ -78,7 +83,7 @@ class Writers:
 
     async def repair_a(self, state: BuildState) -> Artifact[str]:
         """Atom A again: what was written, what is wrong with it, what was tried."""
-        role = make_role("checklist.repair_a", self.settings.repair, FILE_TOOLS)
+        role = make_role("checklist.repair_a", self.settings.repair, self._tools("checklist.repair_a"))
         before = _Given("previous_code", state.atom_a or _NOTHING_YET, "untrusted")
         given = [*_parser_sections(state), before, *_so_far(state), *_hints(state)]
         name = numbered("build/repair_a", state.iteration + 1)
@@ -173,7 +178,7 @@ def _so_far(state: BuildState) -> list[_Given]:
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
-        _Given("guidance", state.budget.words(state.iteration + 1)),
+        _Given("guidance", state.guidance),
     ]
 
 

@@ -14,6 +14,7 @@ from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.meaning import read_as
 from transom.checklist.rules.plan import (
     MIN_SCENARIOS,
+    asked,
     block,
     categories_for,
     item_name,
@@ -22,7 +23,7 @@ from transom.checklist.rules.plan import (
     scenarios_for,
 )
 from transom.checklist.rules.reading import Reading, read_description
-from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem
+from transom.checklist.rules.shapes import Domain, KnownItem
 from transom.errors import InputError, NeedsModel, NotUnderstood
 from transom.formats.yaml_files import parse_yaml
 from transom.llm import Reply, Request
@@ -42,7 +43,7 @@ def answer_analysis(request: Request, knowledge: Knowledge) -> Reply:
     text, told = str(config.get("description") or ""), _reads_as(config.get("reads_as"))
     reading = read_as(told, text, knowledge) if told else read_description(text, knowledge)
     text = write_analysis(reading, _value(config, "requirements"), _value(config, "waivers"))
-    return reply(knowledge, reading.domain, f"<analysis>\n{text}</analysis>\n")
+    return reply(knowledge, f"<analysis>\n{text}</analysis>\n", reading.domain)
 
 
 def write_analysis(reading: Reading, requirements: int | None, waivers: int | None) -> str:
@@ -99,14 +100,14 @@ def _kind(domain: Domain, items: Sequence[KnownItem], requirements: int | None, 
     if waivers is not None and not realistic:
         raise NeedsModel([NotUnderstood(f"waivers.value: {waivers}", f"waivers for {domain.title}")])
     base = checker_type(requirements, waivers)
-    asked = "the user gives patterns" if requirements else "the user gives no patterns"
+    given = "the user gives patterns" if requirements else "the user gives no patterns"
     if waivers is not None:
-        return base, f"{asked} and configures waivers, which step 7 finds to be realistic"
+        return base, f"{given} and configures waivers, which step 7 finds to be realistic"
     if not realistic:
-        return base, f"{asked}, no waivers are configured, and step 7 finds no failure that anybody would sign for"
+        return base, f"{given}, no waivers are configured, and step 7 finds no failure that anybody would sign for"
     kind = 3 if requirements else 4
     return kind, (
-        f"corrected from type {base}: {asked} and configures no waivers, which alone would be type {base}, "
+        f"corrected from type {base}: {given} and configures no waivers, which alone would be type {base}, "
         f"but step 7 finds legitimate failures, so the check must be able to waive them"
     )
 
@@ -120,7 +121,7 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
         ("Information categories", [f"- {c.name} (`{c.key}`): {c.purpose}" for c in categories]),
         (
             "Required fields",
-            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in c.fields if _asked(c, f, items)],
+            [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in asked(c, items)],
         ),
         ("Data structure", [f"{domain.structure[0].upper()}{domain.structure[1:]}."]),
         ("Validation items", [_item(number, item, reading) for number, item in enumerate(items, 1)]),
@@ -133,11 +134,6 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
     parts = [f"### Step {n}: {title}\n\n" + "\n".join(lines) for n, (title, lines) in enumerate(steps, 1)]
     parts.append("\n".join(["### Conclusion", "", *_conclusion(reading, kind, reason)]))
     return "\n\n".join(parts) + "\n"
-
-
-def _asked(category: KnownCategory, field: KnownField, items: Sequence[KnownItem]) -> bool:
-    """An optional field is asked for only where an item looks at it."""
-    return not field.optional or any(f"{category.key}.{field.name}" in item.fields() for item in items)
 
 
 def _entities(reading: Reading) -> list[str]:

@@ -63,10 +63,12 @@ class Node:
     """A piece of grammar.
 
     Attributes:
+        parts: of which it is made.
         first: the words that it can begin with; none where it can match nothing at all.
         empty: whether it may cover no word.
     """
 
+    parts: tuple[Node, ...] = ()
     first: frozenset[str] = frozenset()
     empty: bool = False
 
@@ -75,7 +77,8 @@ class Node:
 
     def words(self) -> frozenset[str]:
         """Every word by which it can be said."""
-        raise NotImplementedError
+        told = () if self.dead else self.parts
+        return frozenset().union(*(part.words() for part in told)) if told else self.first
 
     @property
     def dead(self) -> bool:
@@ -92,9 +95,6 @@ class Word(Node):
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         return row.after(at) if row.words[at] == self._word else ()
 
-    def words(self) -> frozenset[str]:
-        return self.first
-
 
 class Number(Node):
     """Any number but zero, which is a choice of its own text."""
@@ -110,15 +110,12 @@ class Number(Node):
         chosen = frozenset({(self.name, row.words[at].removeprefix("+"))})
         return tuple(Span(span.end, span.things, chosen) for span in row.after(at))
 
-    def words(self) -> frozenset[str]:
-        return self.first
-
 
 class Chain(Node):
     """Its parts, one after the other."""
 
     def __init__(self, parts: Sequence[Node]) -> None:
-        self._parts = tuple(parts)
+        self.parts = tuple(parts)
         self.empty = all(part.empty for part in parts)
         if any(part.dead for part in parts):
             return
@@ -129,24 +126,21 @@ class Chain(Node):
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         spans: Iterable[Span] = (Span(at),)
-        for part in self._parts:
+        for part in self.parts:
             spans = _step(row, spans, part)
             if not spans:
                 return ()
         return tuple(spans)
-
-    def words(self) -> frozenset[str]:
-        return frozenset() if self.dead else frozenset().union(*(part.words() for part in self._parts))
 
 
 class OneOf(Node):
     """Any of its branches; asked once for each place of a row."""
 
     def __init__(self, branches: Iterable[Node]) -> None:
-        self._branches = tuple(branch for branch in branches if not branch.dead)
-        self._free = tuple(branch for branch in self._branches if branch.empty)
+        self.parts = tuple(branch for branch in branches if not branch.dead)
+        self._free = tuple(branch for branch in self.parts if branch.empty)
         self._by_word: dict[str, list[Node]] = {}
-        for branch in self._branches:
+        for branch in self.parts:
             self.first |= branch.first
             for word in () if branch.empty else branch.first:
                 self._by_word.setdefault(word, []).append(branch)
@@ -163,7 +157,7 @@ class OneOf(Node):
 
     def words(self) -> frozenset[str]:
         if self._words is None:
-            self._words = frozenset().union(*(branch.words() for branch in self._branches))
+            self._words = super().words()
         return self._words
 
 
@@ -173,15 +167,11 @@ class Maybe(Node):
     empty = True
 
     def __init__(self, part: Node) -> None:
-        self._part = part
-        self.first = part.first
+        self.parts, self.first = (part,), part.first
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
-        found = self._part.reach(row, at) if row.begins(at, self.first) else ()
+        found = self.parts[0].reach(row, at) if row.begins(at, self.first) else ()
         return (Span(at), *found)
-
-    def words(self) -> frozenset[str]:
-        return self._part.words()
 
 
 class Often(Node):
@@ -190,35 +180,28 @@ class Often(Node):
     empty = True
 
     def __init__(self, part: Node) -> None:
-        self._part = part
-        self.first = part.first
+        self.parts, self.first = (part,), part.first
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         found = {Span(at)}
         new = found
-        while new := {span for span in _step(row, new, self._part) if span.end > at} - found:
+        while new := {span for span in _step(row, new, self.parts[0]) if span.end > at} - found:
             found = found | new
         return tuple(found)
-
-    def words(self) -> frozenset[str]:
-        return self._part.words()
 
 
 class Said(Node):
     """Its part; who says it names a thing, or makes a choice."""
 
     def __init__(self, part: Node, thing: str | None = None, choice: Choice | None = None) -> None:
-        self._part = part
+        self.parts = (part,)
         self._things = frozenset(() if thing is None else (thing,))
         self.choices = frozenset(() if choice is None else (choice,))
         self.first, self.empty = part.first, part.empty
 
     def reach(self, row: Row, at: int) -> tuple[Span, ...]:
         own = Span(at, self._things, self.choices)
-        return tuple(both for span in self._part.reach(row, at) if (both := _joined(own, span)) is not None)
-
-    def words(self) -> frozenset[str]:
-        return self._part.words()
+        return tuple(both for span in self.parts[0].reach(row, at) if (both := _joined(own, span)) is not None)
 
 
 def _step(row: Row, spans: Iterable[Span], part: Node) -> set[Span]:

@@ -80,13 +80,13 @@ def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "structure": "one entry for each line, block or cell that is read",
         "waivers": [{**waiver, "items": waivable} for waiver in _WAIVERS] if waivable else [],
-        "references": [{"text": _EVERYTHING}],
+        "references": [_EVERYTHING],
         "tolerance": [
-            {"text": "Compressed files: the runtime hands over the decompressed text"},
-            {"text": "A line that speaks of the matter and is not understood: an error, and not a guess"},
+            "Compressed files: the runtime hands over the decompressed text",
+            "A line that speaks of the matter and is not understood: an error, and not a guess",
         ],
-        "steps": [{"text": "A single step: every file is read by itself"}],
-        "edge_cases": [{"text": "The same thing stands several times: each time is judged"}],
+        "steps": ["A single step: every file is read by itself"],
+        "edge_cases": ["The same thing stands several times: each time is judged"],
         "scenarios": [
             {"name": name, "context": context, result: keys, "waiver": waiver}
             for name, context, result, waiver in _SCENARIOS

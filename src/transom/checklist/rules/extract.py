@@ -91,7 +91,7 @@ _literal = functools.partial(pprint.pformat, width=118, sort_dicts=False, compac
 
 def make_atom(domain: Domain, wanted: Wanted) -> str:
     """The source of Atom A."""
-    rules = make_rules(domain, wanted)
+    sources, files, rules = _parts(domain, wanted)
     used = list(dict.fromkeys(rule["kind"] for rule in rules))
     pieces: list[Piece] = [
         shared.colourless,
@@ -104,14 +104,12 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
         main.Gate,
         main.File,
     ]
-    about = {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
     staged = any("stage" in told for told in files.values())
     pieces += [stage.stages_named, stage.Stage] if staged else []
     top = _TOP.format(
         title=domain.title,
         json="import json\n" if "rows" in used else "",
-        sources=_literal([source.model_dump(mode="json") for source in wanted.sources]),
+        sources=_literal(sources),
         files=_literal(files),
         rules=_literal(rules),
     )
@@ -123,10 +121,16 @@ def make_atom(domain: Domain, wanted: Wanted) -> str:
 
 def reader_of(domain: Domain, wanted: Wanted, name: str) -> main.File:
     """What reads a file of this name, as the atom's `begin_context` makes it."""
-    rules, about = make_rules(domain, wanted), {source.kind: source for source in domain.sources}
-    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
+    sources, files, rules = _parts(domain, wanted)
     readers = {kind: [_PIECES[one["kind"]][-1](one) for one in rules if one["file"] == kind] for kind in files}
-    return main.File(name, [source.model_dump(mode="json") for source in wanted.sources], files, readers)
+    return main.File(name, sources, files, readers)
+
+
+def _parts(domain: Domain, wanted: Wanted) -> tuple[list[Any], dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    """An atom's sources, what it knows of their files, and its rules."""
+    about = {source.kind: source for source in domain.sources}
+    files = {source.kind: about_file(about[source.kind], domain.extraction, wanted) for source in wanted.sources}
+    return [source.model_dump(mode="json") for source in wanted.sources], files, make_rules(domain, wanted)
 
 
 def make_rules(domain: Domain, wanted: Wanted) -> list[dict[str, Any]]:
@@ -143,25 +147,15 @@ def about_file(source: KnownSource, rules: Sequence[Extraction], wanted: Wanted)
     """What an atom knows of a kind of file beside its rules, for the categories that a spec names."""
     fields = wanted.fields
     used = [rule for rule in rules if isinstance(rule, Rows) and rule.file == source.kind and rule.category in fields]
-    told: dict[str, Any] = {
-        "signs": source.signs,
-        "must_be_read": [*source.must_be_read, *(one for rule in used for one in rule.must_be_read)],
-        "mentions": source.mentions,
-        "error_if_nothing_read": source.error_if_nothing_read,
-    }
-    known = {
-        "may_be_skipped": [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)],
-        "known_by": list(source.known_by),
-        "refuse": dict(source.refuse),
-        "ends": dict(source.ends),
-    }
-    counts = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
-    told |= {name: regexes for name, regexes in known.items() if regexes}
-    if shown := _gate(source, used, rules):
-        told["gate"] = shown
+    plain = {"signs", "mentions", "error_if_nothing_read", "known_by", "refuse", "ends"}
+    told: dict[str, Any] = source.model_dump(mode="json", include=plain)
+    told["must_be_read"] = [*source.must_be_read, *(one for rule in used for one in rule.must_be_read)]
+    told["may_be_skipped"] = [*source.may_be_skipped, *(one for rule in used for one in rule.may_be_skipped)]
+    told["counts"] = {key: list(regexes) for key, regexes in source.counts.items() if key in fields}
+    told["gate"] = _gate(source, used, rules)
     if source.stage and wanted.stage:
         told["stage"] = {"by": source.stage, "asked": wanted.stage.key, "names": dict(wanted.stage.names)}
-    return told | ({"counts": counts} if counts else {})
+    return {name: value for name, value in told.items() if value}
 
 
 def _gate(source: KnownSource, used: Sequence[Rows], rules: Sequence[Extraction]) -> list[str]:

@@ -42,7 +42,7 @@ def answer_section4(request: Request, knowledge: Knowledge) -> Reply:
     _, used = plan_fields(knowledge, parse_section1(summary).dotted_fields(), where)
     _check_inputs(plan.domain, request.window.text("configuration"))
     text = _section4(plan, [category for category, _ in used])
-    return reply(knowledge, plan.domain, f"<section4>\n{text}</section4>\n")
+    return reply(knowledge, f"<section4>\n{text}</section4>\n", plan.domain)
 
 
 def _check_inputs(domain: Domain, text: str) -> None:
@@ -66,9 +66,9 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
     for category in categories:
         lines += [*_extraction(plan, category), ""]
     lines += ["#### Examples", "", *_examples(plan), ""]
-    lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.notes(plan.domain.references)), ""]
-    lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.notes(plan.domain.tolerance)), ""]
-    steps = plan.notes(plan.domain.steps)
+    lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.domain.references), ""]
+    lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.domain.tolerance), ""]
+    steps = plan.domain.steps
     lines += ["#### Multi-Stage Steps", "", *(f"{n}. {step}" for n, step in enumerate(steps, 1)), ""]
     lines += ["### 4.2 Special Scenario Handling", ""]
     told = [(scenario, result) for scenario in plan.domain.scenarios if (result := _result(plan, scenario))]

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, reduce
 from pathlib import Path
 from typing import Any, Final
 
-from transom.canonical import Json, digest
+from transom.canonical import digest
 from transom.checklist.rules.forms import FormError, flat
 from transom.checklist.rules.grammar import Language
 from transom.checklist.rules.saying import Common
@@ -47,13 +47,6 @@ class Knowledge:
     def languages(self) -> tuple[Language, ...]:
         """What each domain can be told, in the order of `domains`; compiled once and only when it is read."""
         return tuple(Language(domain, self.common) for domain in self.domains)
-
-    def to_json(self) -> Json:
-        return {
-            "common": self.common.model_dump(mode="json", by_alias=True),
-            "domains": [domain.model_dump(mode="json", by_alias=True) for domain in self.domains],
-            "digests": dict(self.digests),
-        }
 
 
 def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:

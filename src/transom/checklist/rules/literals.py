@@ -1,7 +1,6 @@
 """Which words a line must hold before any expression can match it, so that a reader looks for these first.
 
-All this is about ASCII texts in small letters whose blanks are spaces; other ones are read line by line. A word in
-front of which stands a line feed begins the line.
+All this is about ASCII texts in small letters whose blanks are spaces; other ones are read line by line.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def _search_for(words: Iterable[str]) -> str:
 
 
 def _weight(word: str) -> int:
-    return sum(1 if one in _OFTEN or one == "\n" else 2 for one in word)
+    return sum(1 if one in _OFTEN else 2 for one in word)
 
 
 def _begins_a_line(regex: str) -> bool:
@@ -119,7 +118,6 @@ def _inner(code: Any, value: Any) -> list[Any]:
 
 def _of_all(parts: Iterable[Any]) -> Words | None:
     """The best words of parts that stand one after the other."""
-    parts = list(parts)
     sets: list[Words] = []
     run: Words = _NOTHING
     for code, value in parts:
@@ -134,8 +132,6 @@ def _of_all(parts: Iterable[Any]) -> Words | None:
     sets = [words for words in (*sets, run) if not any(not word.strip() for word in words)]
     if _NEVER in sets:
         return _NEVER
-    if parts[:1] == [(op.AT, op.AT_BEGINNING)] and (first := _first(parts)):
-        sets.append(frozenset(f"\n{one}" for one in first))
     return max(sets, key=lambda words: (min(map(_weight, words)), -len(words)), default=None)
 
 
@@ -171,37 +167,12 @@ def _joined(heads: Words, tails: Words) -> Words | None:
 
 def _of_one(code: Any, value: Any) -> Words | None:
     """The words of one part, None where it can match without any."""
-    match code:
-        case op.FAILURE:
-            return _NEVER
-        case op.BRANCH:
-            return _of_any(value[1], _of_all)
-        case op.ASSERT_NOT:
-            return None if len(value[1]) else _NEVER
-    inner = _inner(code, value)
-    return _of_all(inner[0]) if inner and (code not in _REPEATS or value[0]) else None
-
-
-def _of_any(branches: Sequence[Any], of: Any) -> Words | None:
-    told = [of(branch) for branch in branches]
-    return None if None in told else frozenset().union(*told)
-
-
-def _first(parts: Iterable[Any]) -> Words | None:
-    """The characters with which these parts can begin; None where that cannot be told."""
-    for code, value in parts:
-        if code in (op.LITERAL, op.IN):
-            found = _characters(code, value)
-            return None if found is None or " " in found else found
-        if code is op.BRANCH:
-            return _of_any(value[1], _first)
-        if code is op.SUBPATTERN:
-            return _first(value[3])
-        if code in _REPEATS:
-            return _first(value[2]) if value[0] else None
-        if code not in (op.AT, op.ASSERT, op.ASSERT_NOT):
-            return None
-    return None
+    if code is op.FAILURE or (code is op.ASSERT_NOT and not len(value[1])):
+        return _NEVER
+    if code is op.ASSERT_NOT or (code in _REPEATS and not value[0]):
+        return None
+    told = [_of_all(branch) for branch in _inner(code, value)]
+    return frozenset().union(*(words or () for words in told)) if told and None not in told else None
 
 
 def _characters(code: Any, value: Any, most: int = _FEW) -> Words | None:

@@ -51,7 +51,6 @@ class Messages(Shape):
         targets: the gravest first; those that a spec does not ask for are recognised and left out.
         other: a regex of messages of no target; `further` of lines that go on with the message above them.
         grave: a regex of what is no mere warning, whatever the line calls itself.
-        strip, strange: what is taken off a line, and which characters make it an error.
         alarm: category -> words -> a regex, in lower case, of what no other line with that word may hold.
         aside: regexes of what is taken out of a line before that: names, counts of none, terms of art.
         spoken, quoted: echoed commands and shown source code, and what more is taken out of these.
@@ -66,19 +65,17 @@ class Messages(Shape):
     about: Line
     targets: Annotated[tuple[MessageTarget, ...], Field(min_length=1)]
     run: Run
-    other: Regex
-    further: Regex
-    grave: Regex
-    strip: Regex
-    strange: Regex
+    other: Regex = "(?!)"
+    further: Regex = "(?!)"
+    grave: Regex = "(?!)"
     alarm: dict[Key, dict[str, Regex]]
-    aside: tuple[Regex, ...]
-    spoken: Regex
-    quoted: tuple[Regex, ...]
-    counts: dict[Key, tuple[Regex, ...]]
-    severities: dict[Key, Regex]
-    row: Regex
-    hidden: Regex
+    aside: tuple[Regex, ...] = ()
+    spoken: Regex = "(?!)"
+    quoted: tuple[Regex, ...] = ()
+    counts: dict[Key, tuple[Regex, ...]] = Field(default_factory=dict)
+    severities: dict[Key, Regex] = Field(default_factory=dict)
+    row: Regex = "(?!)(?P<severity>)(?P<code>)(?P<count>)"
+    hidden: Regex = "(?!)(?P<code>)"
 
     def watched(self) -> list[str]:
         """As of rows."""

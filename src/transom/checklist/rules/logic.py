@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from transom.canonical import Json
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.plan import block, named_item
+from transom.checklist.rules.plan import block, named_item, reply
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.spec.document import parse_section2, parse_section3
 from transom.checklist.spec.shapes import SpecItem, WaiverSection
 from transom.checklist.spec.words import is_none
 from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
-from transom.llm import AnsweredFrom, Reply, Request, Text
+from transom.llm import Reply, Request
 
 
 def answer_logic(request: Request, knowledge: Knowledge) -> Reply:
@@ -37,10 +37,8 @@ def answer_logic(request: Request, knowledge: Knowledge) -> Reply:
         "keyword_waivers": True,
         "items": [_item(item, waiver, knowledge) for item in check.items],
     }
-    domains = {domain.domain: domain for item in check.items if (domain := _domain(item, knowledge))}
-    names = [*knowledge.commons, *(knowledge.files[name] for name in domains)]
-    sources = tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names)
-    return Reply((Text(f"<checker>\n```yaml\n{dump_yaml(data)}```\n</checker>\n"),), answered_from=sources)
+    domains = [domain for item in check.items if (domain := _domain(item, knowledge))]
+    return reply(knowledge, f"<checker>\n```yaml\n{dump_yaml(data)}```\n</checker>\n", *domains)
 
 
 def _unread(item: SpecItem) -> list[NotUnderstood]:

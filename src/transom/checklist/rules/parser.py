@@ -59,7 +59,7 @@ def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
     views = read_views(request.window.text("log_snippets"))
     if strange := _strange(domain, wanted, views):
         raise NeedsModel(strange)
-    return reply(knowledge, domain, f"<atom_a>\n```python\n{make_atom(domain, wanted)}```\n</atom_a>\n")
+    return reply(knowledge, f"<atom_a>\n```python\n{make_atom(domain, wanted)}```\n</atom_a>\n", domain)
 
 
 def read_views(text: str) -> list[View]:
@@ -131,40 +131,31 @@ def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotU
         named = any(view.base in line for other in views if other is not view for line in other.lines)
         if kind is None and named:
             continue
-        known = about[kind or wanted.sources[0].kind]
-        found += _refused(domain, view, known, wanted) if not named else []
-        found += _unread(domain, wanted, view, known, named=kind is not None) if not found else []
+        source = about[kind or wanted.sources[0].kind]
+        found += _unread(domain, wanted, view, source, kind_known=kind is not None, followed=named)
     return found
 
 
-def _refused(domain: Domain, view: View, source: KnownSource, wanted: Wanted) -> list[NotUnderstood]:
-    try:
-        about = about_file(source, domain.extraction, wanted)
-        known, stage = Known(source.kind, about), Stage(view.name, about)
-        for number, line in enumerate(view.lines, 1):
-            known.line(number, line)
-            stage.line(number, line)
-        if not view.whole:
-            known.begun.clear()  # the end may stand in what is not shown
-        known.end()
-    except ValueError as error:
-        return [_located(view, str(error))]
-    return []
-
-
-def _unread(domain: Domain, wanted: Wanted, view: View, source: KnownSource, *, named: bool) -> list[NotUnderstood]:
-    """What the atom's own readers refuse in what was shown; without a kind `named`, the end of a file tells nothing."""
+def _unread(
+    domain: Domain, wanted: Wanted, view: View, source: KnownSource, *, kind_known: bool, followed: bool
+) -> list[NotUnderstood]:
+    """What the atom's guards and readers refuse in what was shown; of a kind that is guessed the end tells nothing."""
     about = about_file(source, domain.extraction, wanted)
     rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
     try:
-        account, stage = Account(about), Stage(view.name, about)
+        known, account, stage = Known(source.kind, about), Account(about), Stage(view.name, about)
         for number, line in enumerate(view.lines, 1):
             account.line(number, line)
+            for guard in () if followed else (known, stage):
+                guard.line(number, line)
+        if not followed:
+            known.begun = known.begun if view.whole else {}  # the end may stand in what is not shown
+            known.end()
         for rule in rules if view.whole else ():  # what begins in one view may end in another
             made, took = read_with(rule, list(view.lines))
             account.read(made, took)
             stage.read(made)
-        if view.whole and (named or not any(one.signs for one in domain.sources)):
+        if view.whole and (kind_known or not any(one.signs for one in domain.sources)):
             account.end()
     except ValueError as error:
         return [_located(view, str(error))]

@@ -15,7 +15,7 @@ from typing import Final
 
 from transom.checklist.atoms import TYPE_NAMES, Condition, Operator
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver, Note
+from transom.checklist.rules.shapes import Domain, KnownCategory, KnownField, KnownItem, KnownWaiver
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import AnsweredFrom, Reply, Request, Text
 
@@ -73,9 +73,6 @@ class Plan:
         """The things that the items speak of; None is there for what needs none."""
         return frozenset({item.known.entity for item in self.items} | {None})
 
-    def notes(self, notes: Sequence[Note]) -> list[str]:
-        return [note.text for note in notes if note.entity in self.entities()]
-
     def scenarios(self) -> list[KnownWaiver]:
         """Waiver scenarios that cover an item of the plan."""
         return scenarios_for(self.domain, [item.known.key for item in self.items])
@@ -98,9 +95,9 @@ def block(request: Request, *names: str) -> str:
     return text
 
 
-def reply(knowledge: Knowledge, domain: Domain, text: str) -> Reply:
+def reply(knowledge: Knowledge, text: str, *domains: Domain) -> Reply:
     """An answer, with the files that it rests on."""
-    names = (*knowledge.commons, knowledge.files[domain.domain])
+    names = (*knowledge.commons, *dict.fromkeys(knowledge.files[one.domain] for one in domains))
     return Reply((Text(text),), answered_from=tuple(AnsweredFrom(name, knowledge.digests[name]) for name in names))
 
 
@@ -110,7 +107,7 @@ def items_for(domain: Domain, entities: Sequence[str], choices: Mapping[str, str
         item
         for item in domain.items
         if (item.entity is None or item.entity in entities)
-        and (item.when is None or item.when in choices)
+        and (item.when is None or item.when in (*choices, *choices.values()))
         and (item.unless is None or item.unless not in choices)
     ]
 
@@ -121,6 +118,12 @@ def categories_for(domain: Domain, items: Sequence[KnownItem]) -> list[KnownCate
     read = {name.partition(".")[0] for item in items for name in item.fields()}
     others = {name.partition(".")[0] for item in domain.items for name in item.fields()} - read
     return [c for c in domain.categories if c.entity in wanted and c.key not in others]
+
+
+def asked(category: KnownCategory, items: Sequence[KnownItem]) -> list[KnownField]:
+    """Its fields; an optional one is asked for only where an item looks at it."""
+    named = {name for item in items for name in item.fields()}
+    return [one for one in category.fields if not one.optional or f"{category.key}.{one.name}" in named]
 
 
 def condition_of(item: KnownItem, choices: Mapping[str, str]) -> Condition | None:
@@ -143,7 +146,8 @@ def item_name(item: KnownItem, choices: Mapping[str, str]) -> str:
 
 
 def _said(slot: str, value: str) -> str:
-    return RELATIONS.get(value, value) if slot in ("relation", "limit", "unit_word", "zero") else value.title()
+    plain = slot in ("relation", "limit", "unit_word", "zero")
+    return RELATIONS.get(value, value) if plain else value.replace("_", " ").title()
 
 
 def named_item(domain: Domain, name: str) -> tuple[KnownItem, dict[str, str]] | None:

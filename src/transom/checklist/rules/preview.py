@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from transom.checklist.atoms import Source
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.item import ReadsAs
-from transom.checklist.rules.extract import Wanted, make_rules, read_with
+from transom.checklist.rules.extract import make_rules, read_with
 from transom.checklist.rules.knowledge import Knowledge
-from transom.checklist.rules.plan import categories_for
 from transom.checklist.rules.shapes import Domain
+from transom.checklist.rules.trial import wanted_for
 
 _CHEAP: Final = 1024 * 1024  # bytes; nobody waits for a preview of a longer file
 _CUT: Final = 100
@@ -51,19 +50,9 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
 
 def _rules(told: ReadsAs, domain: Domain, name: str) -> list[dict[str, object]]:
     """The domain's rules for a file of this name and the items that are meant."""
-    items = [domain.item(key) for key in told.items]
-    things = {item.entity for item in items} | {None}
-    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in domain.sources if one.entity in things]
-    sources = sources or [Source(kind=one.kind, rank=one.rank, files=one.files) for one in domain.sources]
-    kind = kind_by_name(name, [one.model_dump(mode="json") for one in sources]) or sources[0].kind
-    asked = {dotted for item in items for dotted in item.fields()}
-    fields = {
-        category.key: [one.name for one in category.fields if not one.optional or f"{category.key}.{one.name}" in asked]
-        for category in categories_for(domain, items)
-    }
-    narrow = domain.narrowed(told.parameters)
-    wanted = Wanted(fields, [one for one in sources if one.kind == kind], narrow)
-    return make_rules(domain, wanted)
+    wanted = wanted_for(domain, [domain.item(key) for key in told.items], told.parameters)
+    kind = kind_by_name(name, [one.model_dump(mode="json") for one in wanted.sources]) or wanted.sources[0].kind
+    return [rule for rule in make_rules(domain, wanted) if rule["file"] == kind]
 
 
 def _cut(text: str) -> str:

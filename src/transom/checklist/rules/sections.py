@@ -37,7 +37,7 @@ def answer_section1(request: Request, knowledge: Knowledge) -> Reply:
     domain, used = plan_fields(knowledge, dotted_fields([_step(analysis, 3)]), "analysis, step 3")
     choices = _choices(domain, _step(analysis, 1))
     stages = {name: value for name, value in choices.items() if name in knowledge.common.stages}
-    return reply(knowledge, domain, f"<section1>\n{_section1(domain, used, choices, stages)}</section1>\n")
+    return reply(knowledge, f"<section1>\n{_section1(domain, used, choices, stages)}</section1>\n", domain)
 
 
 def answer_section2(request: Request, knowledge: Knowledge) -> Reply:
@@ -47,7 +47,7 @@ def answer_section2(request: Request, knowledge: Knowledge) -> Reply:
     plan = plan_items(knowledge, _items(analysis), analysis.capability_type, "analysis, step 5")
     plan_fields(knowledge, parsing.dotted_fields(), "section 1")
     text = _section2(plan, parsing, analysis.reading)
-    return reply(knowledge, plan.domain, f"<section2>\n{text}</section2>\n")
+    return reply(knowledge, f"<section2>\n{text}</section2>\n", plan.domain)
 
 
 def python_literal(value: Json, indent: int = 0) -> str:
@@ -102,6 +102,7 @@ def _section1(
     stages: Mapping[str, str],
 ) -> str:
     narrowed = domain.narrowed(choices)
+    one_of = {name: value.partition("_and_")[0] for name, value in narrowed.items()}
     lines = ["## 1. Parsing Logic", "", f"**Information to extract**: {domain.extracts}.", ""]
     for name, value in stages.items():
         lines += [f"**Only files of**: {name} `{value}`; a file of which this cannot be told is an error", ""]
@@ -125,10 +126,10 @@ def _section1(
         "",
     ]
     example: dict[str, Json] = {
-        c.key: {f.name: narrowed.get(f"{c.key}.{f.name}", f.example) for f in fields} for c, fields in used
+        c.key: {f.name: one_of.get(f"{c.key}.{f.name}", f.example) for f in fields} for c, fields in used
     }
     shown = [
-        _shown(entry, {c.key: [f.name for f in fields] for c, fields in used}, narrowed) for entry in domain.examples
+        _shown(entry, {c.key: [f.name for f in fields] for c, fields in used}, one_of) for entry in domain.examples
     ]
     return "\n".join(
         [
@@ -176,7 +177,7 @@ def _section2(plan: Plan, parsing: ParsingSection, reading: str) -> str:
     lines += ["", "### Overall Pass/Fail Logic", ""]
     lines.append(f"- **PASS**: {subject} {holds}, in the sense of the quantifier")
     lines.append(f"- **FAIL**: {subject} or a part of it does not hold and no waiver covers that")
-    lines += ["", "### Edge Cases", "", *(f"- {note}" for note in plan.notes(plan.domain.edge_cases))]
+    lines += ["", "### Edge Cases", "", *(f"- {note}" for note in plan.domain.edge_cases)]
     lines += ["", "### Validation Sequence", ""]
     lines += [f"{n}. Item {item.id}: {item.known.step}" for n, item in enumerate(plan.items, 1)]
     return "\n".join([*lines, f"{len(plan.items) + 1}. Combine: every item must hold", ""])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -90,7 +90,7 @@ class KnownItem(Shape):
 
     Attributes:
         name: may hold `{list}` for a word that the description chose, e.g. `Endpoint {check} Timing`.
-        when: a choice without which the item is not used; `unless`: one with which it is not.
+        when: a choice, or a value of one, without which the item is not used; `unless`: a choice with which it is not.
         limit, chosen: conditions that depend on the description, in place of `condition`.
         take, count, only_with: as `ValidationItem` has them.
         compares: whether it becomes a pattern item when the user gives patterns; `needs_patterns`: it says nothing
@@ -195,16 +195,6 @@ class KnownScenario(Shape):
     waiver: Line
 
 
-class Note(Shape):
-    """A line of text that holds for one entity, or for all."""
-
-    text: Line
-    entity: Key | None = None
-
-
-Notes: TypeAlias = tuple[Note, ...]
-
-
 class TestData(Shape):
     """Section 4.3: how to make data that passes and data that fails."""
 
@@ -221,7 +211,7 @@ class Domain(Shape):
         lists: named word lists; one with keys is a choice that narrows the check (`check: {setup: [...]}`).
         claims: what calls for the domain, in the ways of saying it that all domains share.
         forms: sentences of its own beside these.
-        narrows: choice -> the field, or fields, that must then have the chosen value.
+        narrows: choice -> the field, or fields, that must then have the chosen value; `a_and_b` stands for both.
         waiver_words: words that may stand in the free part of a waive hint.
         examples: output examples: category -> an entry without parsed_fields and source_file's folder.
     """
@@ -246,10 +236,10 @@ class Domain(Shape):
     sources: Annotated[tuple[KnownSource, ...], Field(min_length=1)]
     fallback: Line = "nothing else is read; without such a file there is no verdict"
     extraction: Annotated[tuple[Extraction, ...], Field(min_length=1, alias="read")]
-    references: Notes
-    tolerance: Notes
-    steps: Notes
-    edge_cases: Notes
+    references: tuple[Line, ...]
+    tolerance: tuple[Line, ...]
+    steps: tuple[Line, ...]
+    edge_cases: tuple[Line, ...]
     scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=MIN_SPECIAL)]
     examples: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
     tests: TestData
@@ -293,8 +283,6 @@ def _problems(domain: Domain) -> Iterator[str]:
     items = {item.key for item in domain.items}
     named = [thing.entity for thing in domain.categories] + [thing.entity for thing in domain.items]
     named += [thing.entity for thing in domain.sources] + [thing.entity for thing in domain.scenarios]
-    notes = (*domain.references, *domain.tolerance, *domain.steps, *domain.edge_cases)
-    named += [note.entity for note in notes]
     yield from (f"there is no entity {name}" for name in named if name is not None and name not in entities)
     for item in domain.items:
         strange = [name for name in item.fields() if name not in domain.dotted()]
@@ -311,18 +299,5 @@ def _problems(domain: Domain) -> Iterator[str]:
     told = [key for source in domain.sources for key in source.counts]
     yield from (f"there is no category {key}" for key in told if key not in keys)
     yield from (f"narrows.{name} is no choice among lists" for name in domain.narrows if name not in domain.choices())
-    yield from _few_scenarios(domain)
     if not domain.claims and not any(form.kind == "claim" for form in domain.forms):
         yield "no form is a claim, so nothing calls for this domain"
-
-
-def _few_scenarios(domain: Domain) -> Iterator[str]:
-    """Things of which a spec would have too few special scenarios when it is about them alone."""
-    things: list[str | None] = [*(thing.key for thing in domain.entities)]
-    for entity in things or [None]:
-        about = [item for item in domain.items if item.entity in (None, entity)]
-        for when in dict.fromkeys(item.when for item in about):
-            keys = {item.key for item in about if item.when in (None, when)}
-            told = [s for s in domain.scenarios if s.entity in (None, entity) and keys & {*s.found, *s.missing}]
-            if len(told) < MIN_SPECIAL:
-                yield f"{len(told)} scenarios are about {entity or sorted(keys)} alone; a spec needs {MIN_SPECIAL}"

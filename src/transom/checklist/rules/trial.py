@@ -8,8 +8,8 @@ from transom.canonical import Json
 from transom.checklist.atoms import Source, ValidationItem
 from transom.checklist.rules.examples import examples_of
 from transom.checklist.rules.extract import Wanted, reader_of
-from transom.checklist.rules.plan import PlannedItem, categories_for, item_name
-from transom.checklist.rules.shapes import Domain, KnownExample, KnownItem, KnownSource
+from transom.checklist.rules.plan import PlannedItem, asked, categories_for, item_name
+from transom.checklist.rules.shapes import Domain, KnownExample, KnownItem
 from transom.checklist.run.judge import field_of, has_field, shortfall
 
 Read = tuple[dict[str, Json], str]
@@ -29,7 +29,7 @@ def read_text(
     """
     chosen = dict(choices or {})
     planned = [PlannedItem("2.1", item_name(item, chosen), item, chosen) for item in items]
-    file = reader_of(domain, _wanted(domain, planned), name)
+    file = reader_of(domain, wanted_for(domain, items, chosen), name)
     made = [*file.feed(text), *file.finish()]
     return [(one, _judged(one, planned)) for one in made]
 
@@ -96,21 +96,13 @@ def _judged(entry: Mapping[str, Json], planned: Sequence[PlannedItem]) -> str:
     return "none"
 
 
-def _wanted(domain: Domain, planned: Sequence[PlannedItem]) -> Wanted:
-    items = [one.known for one in planned]
-    asked = {dotted for item in items for dotted in item.fields()}
-    fields = {
-        category.key: [one.name for one in category.fields if not one.optional or f"{category.key}.{one.name}" in asked]
-        for category in categories_for(domain, items)
-    }
-    choices = planned[0].choices if planned else {}
-    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in _sources(domain, items)]
-    return Wanted(fields, sources, domain.narrowed(choices))
-
-
-def _sources(domain: Domain, items: Sequence[KnownItem]) -> list[KnownSource]:
+def wanted_for(domain: Domain, items: Sequence[KnownItem], choices: Mapping[str, str]) -> Wanted:
+    """What an atom must read for these items."""
+    fields = {one.key: [field.name for field in asked(one, items)] for one in categories_for(domain, items)}
     things = {item.entity for item in items} | {None}
-    return [one for one in domain.sources if one.entity in things]
+    told = [one for one in domain.sources if one.entity in things] or domain.sources
+    sources = [Source(kind=one.kind, rank=one.rank, files=one.files) for one in told]
+    return Wanted(fields, sources, domain.narrowed(choices))
 
 
 def _some_choices(item: KnownItem) -> dict[str, str]:
@@ -133,4 +125,4 @@ def _name_for(domain: Domain, item: KnownItem) -> str:
     return source.files[0].replace("*", "run").replace("?", "x")
 
 
-__all__ = ["problems_of", "read_text"]
+__all__ = ["problems_of", "read_text", "wanted_for"]

@@ -27,7 +27,7 @@ def answer_section3(request: Request, knowledge: Knowledge) -> Reply:
         lines += ["", *_scenario(plan, number, waiver)]
     modes = _modes(plan, scenarios[0].keywords[0], knowledge.common) if scenarios else _no_modes(plan)
     text = "\n".join([*lines, "", *modes, *_decisions(plan, scenarios), *knowledge.common.waiver_guidance, ""])
-    return reply(knowledge, plan.domain, f"<section3>\n{text}</section3>\n")
+    return reply(knowledge, f"<section3>\n{text}</section3>\n", plan.domain)
 
 
 def _scenario(plan: Plan, number: int, waiver: KnownWaiver) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from transom.checklist.spec import words
@@ -148,15 +149,15 @@ def assemble(item_id: str, description: str, sections: Mapping[str, str]) -> str
 
 def needs_review(text: str, findings: Sequence[Finding]) -> str:
     """The text under a comment that lists the findings. Their lines are those of the result, header included."""
-    shift = len(findings) + 4
-    said = [
-        f"- {f.gate}{f' (line {f.line + shift})' if f.line else ''}: {f.message}".replace("--", "- -").replace(
-            "\n", " "
-        )
-        for f in findings
-    ]
+    rows = (f"- {f.gate}{f' (line {f.line})' if f.line else ''}: {f.message}" for f in shifted(findings))
+    said = [row.replace("--", "- -").replace("\n", " ") for row in rows]
     header = ["<!--", f"{REVIEW_MARK}: {len(said)} finding{'s' if len(said) != 1 else ''}", *said, "-->", ""]
     return "\n".join(header) + "\n" + text
+
+
+def shifted(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with the lines that they have below that comment."""
+    return [replace(one, line=one.line + len(findings) + 4) if one.line else one for one in findings]
 
 
 def clean(text: str) -> str:

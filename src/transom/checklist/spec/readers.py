@@ -131,16 +131,9 @@ def _category(parts: Sequence[Part]) -> Category:
 
 
 def _key(label: Label | None) -> str | None:
-    if label is None:
-        return None
-    text = body(label)
-    codes = words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes())
-    if codes:
-        return codes[0]
-    if words.is_none(text):
-        return None
-    match = re.match(r"[\"']?([A-Za-z_]\w*)", text)
-    return match[1] if match else None
+    codes = words.identifiers(code.removeprefix("parsed_fields.") for code in label.codes()) if label else ()
+    match = re.match(r"[\"']?([A-Za-z_]\w*)", body(label))
+    return codes[0] if codes else match[1] if match and not words.is_none(body(label)) else None
 
 
 def _fields(blocks: Sequence[Node], key: str | None) -> Iterator[SpecField]:
@@ -208,13 +201,9 @@ def _required(label: Label) -> tuple[str, ...]:
 
 
 def _condition(label: Label | None) -> Condition | None:
-    if label is None:
-        return None
-    codes = label.codes()
-    if not codes:
-        return words.condition(body(label))
-    # Several comparisons cannot be one condition; the gate says so, since the text is not "none".
-    return words.condition(codes[0]) if len(codes) == 1 else None
+    """Several comparisons cannot be one condition; the gate says so, since the text is not "none"."""
+    codes = label.codes() if label else ()
+    return words.condition(codes[0] if codes else body(label)) if len(codes) < 2 else None
 
 
 def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
@@ -235,21 +224,14 @@ def _scenario(parts: Sequence[Part], known: Sequence[str]) -> WaiverScenario:
 
 
 def _decisions(label: Label | None) -> Iterator[WaiverDecision]:
-    if label is None:
-        return
-    for node in label.body:
-        if isinstance(node, Table):
-            for row in node.rows:
-                yield from _decision(row[0].text, [cell.text for cell in row[1:]], row[0].line)
-    for item in items(label.body):
-        text = " ".join(line.text for line in item.lines)
-        head, _, rest = text.partition(":")
-        yield from _decision(head, [rest], item.line)
-
-
-def _decision(subject: str, cells: Sequence[str], line: int) -> Iterator[WaiverDecision]:
-    answer = cells[0] if cells else ""
-    waivable = words.yes_no(answer)
-    why = " ".join(cells[1:]) if len(cells) > 1 else re.sub(r"^\W*[\w-]+(?: waivable)?[\s.,:;–—-]*", "", answer)
-    for item in words.item_ids(subject):
-        yield WaiverDecision(item, waivable, why.strip(), line)
+    """One for each row of a table or item of a list: the items, yes or no, and why."""
+    blocks = label.body if label else ()
+    rows = [([cell.text for cell in row], row[0].line) for one in blocks if isinstance(one, Table) for row in one.rows]
+    for item in items(blocks):
+        head, _, rest = " ".join(line.text for line in item.lines).partition(":")
+        rows.append(([head, rest], item.line))
+    for (subject, *cells), line in rows:
+        answer = cells[0] if cells else ""
+        why = " ".join(cells[1:]) or re.sub(r"^\W*[\w-]+(?: waivable)?[\s.,:;–—-]*", "", answer)
+        for ident in words.item_ids(subject):
+            yield WaiverDecision(ident, words.yes_no(answer), why.strip(), line)

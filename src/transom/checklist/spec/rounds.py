@@ -37,7 +37,6 @@ from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
 from transom.runs import Artifact, Run, Stage, text_file
 
-_UNREADABLE = "unreadable_{}.md"
 _QUOTED = 200
 OBSERVED = "_observed"
 
@@ -89,12 +88,7 @@ async def write_sections(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> dict[str, Artifact[str]]:
-    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`.
-
-    Args:
-        sizes: bytes of the input files that can be found, by the name as written.
-        settings: how a round's role asks, by the round's tag; the defaults where it has none.
-        memory: of earlier items, which the first round sees.
+    """Walk the five rounds; returns their texts by tag: `analysis`, `section1` ... `section4`. See `write_spec`.
 
     Raises:
         NeedsModel: the embedded rules do not understand a round.
@@ -140,7 +134,7 @@ async def _once_more(
 
         shown = [Block("previous_section", before), Block("observed", observed, trust="untrusted")]
         try:
-            answer = await call(stage, role, [*_blocks(each, texts, 0), *shown], read)
+            answer = await call(stage, role, [*_blocks(each, texts), *shown], read)
         except (EgressError, NeedsModel, ReplyError) as error:
             run.progress(f"{stage.name}: left as it was: {error.what}")
             return before
@@ -153,7 +147,6 @@ async def _once_more(
 
 
 async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> Artifact[str]:
-    unread = len(list((run.folder / each.stage).glob(_UNREADABLE.format("*"))))  # attempts that came to no answer
     last = ""
 
     def read(text: str) -> tuple[str, tuple[str, ...]]:
@@ -167,9 +160,9 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
             return [f"line {finding.line}: {finding.message}" for finding in each.findings(written[0], texts)]
 
         try:
-            answer = await call(stage, role, _blocks(each, texts, unread), read, review=review)
+            answer = await call(stage, role, _blocks(each, texts), read, review=review)
         except ReplyError as error:
-            kept = stage.note(_UNREADABLE.format(unread + 1), last)
+            kept = stage.note("unreadable.md", last)
             said = " ".join(last.split())
             quoted = f'; it says: "{said[:_QUOTED]}{"..." if len(said) > _QUOTED else ""}" (whole in {kept})'
             hint = f"ask again with: transom resume {run.id}, or with another model (--model)"
@@ -186,11 +179,10 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
     return await run.stage(each.stage, step, *inputs, out=text_file(each.file), uses=[role])
 
 
-def _blocks(each: Round, texts: Sequence[str], unread: int) -> list[Block]:
-    """What a round is given. After replies that could not be read it is another request, so it is asked anew."""
+def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
+    """What a round is given."""
     given = dict(zip(each.inputs, texts, strict=True))
-    again = f"# Attempt {unread + 1}: the replies before could not be read.\n" if unread else ""
-    config = Block("configuration", given["config"] + given.get("files", "") + again, Tier.SESSION)
+    config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
     return [config, *similar_blocks(given.get("similar", "")), *earlier_blocks(each.role, given)]
 
 

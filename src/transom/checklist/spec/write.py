@@ -9,14 +9,13 @@ from pathlib import Path
 from transom.checklist.complexity import complexity_of
 from transom.checklist.copies import adopt, export, retract
 from transom.checklist.item import Item
-from transom.checklist.results import FindingRow, RoundRow, SpecResult
-from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec
+from transom.checklist.results import RoundRow, SpecResult
+from transom.checklist.spec.document import assemble, clean, needs_review, parse_spec, shifted
 from transom.checklist.spec.gate import check_analysis, check_spec
 from transom.checklist.spec.quality import quality_of
 from transom.checklist.spec.rounds import OBSERVED, ROUNDS, observed_file, write_sections
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import InputError
-from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
 from transom.runs import A_PERSON, Artifact, Run, Stage, text_file, write_file
@@ -51,8 +50,6 @@ async def write_spec(
     """Write an item's ItemSpec.
 
     Args:
-        run: in which it is written.
-        item: for which.
         sizes: bytes of its input files, by the name as written; those that cannot be found are absent.
         folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
             counts like an edit in the run.
@@ -78,10 +75,26 @@ async def write_spec(
         *check_spec(parsed, artifact=name),
     ]
     path, twin = reversed(copies) if findings else copies
-    above = await _export(run, path, document, findings)
-    _remove_twin(run, twin, document.value, edited=twin in edited)
-    shown = [_placed(finding, name, path, above) for finding in findings]
-    return WrittenSpec(document, path, _result(run, item, sections, parsed, path, shown), sections["section4"])
+    shown = needs_review(document.value, findings) if findings else document.value
+    await export(run.store, path, shown.encode("utf-8"), artifact=document.path, progress=run.progress)
+    retract(run.store, twin)
+    if twin in edited and twin.is_file() and clean(twin.read_text(encoding="utf-8")) == document.value:
+        twin.unlink()  # what a person changed in it is in the file of the other name
+    result = SpecResult(
+        status="NEEDS_REVIEW" if findings else "READY",
+        item_id=item.item_id,
+        itemspec_path=str(path),
+        complexity=complexity_of(item.description),
+        capability_type=parsed.check.capability_type,
+        rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
+        findings=tuple(
+            replace(moved, artifact=path.name) if one.artifact == name else one
+            for one, moved in zip(findings, shifted(findings), strict=True)
+        ),
+        quality=quality_of(parsed, findings),
+        run_id=run.id,
+    )
+    return WrittenSpec(document, path, result, sections["section4"])
 
 
 def send_back(run: Run, spec: WrittenSpec, findings: Sequence[str]) -> bool:
@@ -118,49 +131,6 @@ def _parsed(document: Artifact[str], edited: list[Path]) -> SpecDocument:
         where = edited[-1] if edited else document.path
         hint = f"mend it, or delete {document.path} to have it made anew"
         raise InputError(error.what, where=str(where), hint=hint) from error
-
-
-async def _export(run: Run, target: Path, document: Artifact[str], findings: list[Finding]) -> int:
-    """Write the file for a person; returns how many lines stand above the document in it."""
-    shown = needs_review(document.value, findings) if findings else document.value
-    data = shown.encode("utf-8")
-    await export(run.store, target, data, artifact=document.path, progress=run.progress)
-    return shown.removesuffix(document.value).count("\n")
-
-
-def _remove_twin(run: Run, twin: Path, text: str, *, edited: bool) -> None:
-    """Remove the copy of the other name: it is as it was written, or what a person changed in it is in the target."""
-    retract(run.store, twin)
-    if edited and twin.is_file() and clean(twin.read_text(encoding="utf-8")) == text:
-        twin.unlink()
-
-
-def _placed(finding: Finding, name: str, path: Path, above: int) -> Finding:
-    """A finding where a person can look it up: in the file that was written for her."""
-    if finding.artifact != name:
-        return finding
-    return replace(finding, artifact=path.name, line=finding.line + above if finding.line else None)
-
-
-def _result(
-    run: Run,
-    item: Item,
-    sections: Mapping[str, Artifact[str]],
-    document: SpecDocument,
-    path: Path,
-    findings: list[Finding],
-) -> SpecResult:
-    return SpecResult(
-        status="NEEDS_REVIEW" if findings else "READY",
-        item_id=item.item_id,
-        itemspec_path=str(path),
-        complexity=complexity_of(item.description),
-        capability_type=document.check.capability_type,
-        rounds=tuple(_round(each.number, sections[each.tag]) for each in ROUNDS),
-        findings=tuple(FindingRow.of(finding) for finding in findings),
-        quality=quality_of(document, findings),
-        run_id=run.id,
-    )
 
 
 def _round(number: int, section: Artifact[str]) -> RoundRow:

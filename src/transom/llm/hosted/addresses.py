@@ -22,14 +22,9 @@ _BELOW = {
 
 
 def service_of(base_url: str, api_version: str | None = None) -> str:
-    """The service that an address belongs to.
+    """The service that an address belongs to: `anthropic`, `openai`, `azure` or `openrouter`.
 
-    Args:
-        base_url: one that can be asked.
-        api_version: Azure alone has one.
-
-    Returns:
-        `anthropic`, `openai`, `azure` or `openrouter`; "" for one of which nothing is known, as of a gateway.
+    It is "" for one of which nothing is known, as of a gateway. Azure alone has an `api_version`.
     """
     parts = urlsplit(base_url)
     host = (parts.hostname or "").removesuffix(".")

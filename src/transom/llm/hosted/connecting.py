@@ -99,15 +99,13 @@ def connect(
     store: RateLimitStore | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> RetryingProvider:
-    """A provider by its name. Nothing is sent yet.
+    """A provider by its name, `anthropic:NAME`, `openai:NAME` or `ollama:NAME`. Nothing is sent yet.
 
     Args:
-        name: `anthropic:NAME`, `openai:NAME` or `ollama:NAME`.
-        settings: of that kind of provider.
+        name, settings: which one, and the settings of that kind of provider.
         base_url: goes before the one of the settings.
         stream: take replies in pieces.
-        store: where what was spent of its limits is kept, so that other processes and restarts count; with this
-            process where None.
+        store: where what was spent of its limits is kept for other processes; with this process where None.
         environ: where its key is looked up.
 
     Raises:

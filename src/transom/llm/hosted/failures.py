@@ -36,13 +36,7 @@ _HOPELESS_5XX = {501, 505}
 
 
 def from_status(status: int, body: Json, headers: Mapping[str, str]) -> ProviderError:
-    """The error that a status means.
-
-    Args:
-        status: of the response; 300 and more.
-        body: of the response, parsed where it is JSON, else its text.
-        headers: with lower-case names, or a mapping that does not care.
-    """
+    """The error that a status of 300 and more means; `body` is parsed where it is JSON, else its text."""
     kind, said = _read(body)
     what = f"status {status}: {said or 'no word of why'}"
     wait = retry_after(headers)
@@ -53,7 +47,7 @@ def from_status(status: int, body: Json, headers: Mapping[str, str]) -> Provider
     if status == 408:
         return NetworkFailed(what)
     if status in (400, 413, 422) and (sizes := overflow(kind, said, _error_of(body))) is not None:
-        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit)
+        return ContextOverflow(what, needed=sizes[0], limit=sizes[1])
     if status in _RETRYABLE_4XX or status >= 500:
         return ProviderError(what, retryable=status not in _HOPELESS_5XX, retry_after=wait)
     if status >= 400:
@@ -71,7 +65,7 @@ def from_error_in_reply(error: Json) -> ProviderError:
         return from_status(status, {"error": error}, {})
     of_length = not _NOT_OF_LENGTH.search(f"{kind} {said}")
     if of_length and (sizes := overflow(kind, said, _error_of({"error": error}))) is not None:
-        return ContextOverflow(what, needed=sizes.needed, limit=sizes.limit)
+        return ContextOverflow(what, needed=sizes[0], limit=sizes[1])
     return ProviderError(what, retryable=kind not in _NO_RETRY)
 
 

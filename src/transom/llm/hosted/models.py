@@ -60,13 +60,9 @@ _TABLES = {"anthropic": _ANTHROPIC, "openai": _OPENAI, "openrouter": _OPENROUTER
 def known_model(
     service: str, model: str, *, context_tokens: int | None = None, parallel_tools: bool = True
 ) -> Capabilities:
-    """The known properties of a model.
+    """The known properties of a model of a service; of a service that is not known, those of a server like OpenAI's.
 
-    Args:
-        service: `anthropic`, `openai`, `azure`, `openrouter`, `ollama`; else a server of which nothing is known.
-        model: its name.
-        context_tokens: its window from the settings, if set.
-        parallel_tools: whether one reply may call several.
+    `context_tokens` is its window from the settings, if set; `parallel_tools` says whether one reply may call several.
     """
     service = "openai" if service == "azure" else service
     name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them

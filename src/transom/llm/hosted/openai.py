@@ -209,13 +209,8 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter reports them: its own charge, and the vendor's where the user's key is used there."""
-    charged = _money(usage.get("cost"))
-    if usage.get("is_byok") is not True:
-        return charged
-    details = usage.get("cost_details")
-    upstream = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
-    return None if upstream is None else upstream + (charged or 0.0)
+    """Dollars, as OpenRouter reports them; None where the user's own key is used there, which the vendor charges."""
+    return None if usage.get("is_byok") is True else _money(usage.get("cost"))
 
 
 def _money(value: object) -> float | None:

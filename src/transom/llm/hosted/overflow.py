@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from transom.canonical import Json
 
@@ -60,33 +59,24 @@ _SAID = (
 _SIZES = tuple(re.compile(text.format_map(_PUT), re.I | re.S) for text in _SAID)
 
 
-class Sizes(NamedTuple):
-    """Sizes of a request that is too long, in tokens; None where the server does not report them.
-
-    Attributes:
-        needed: what it takes.
-        limit: the room there is.
-    """
-
-    needed: int | None = None
-    limit: int | None = None
+Sizes = tuple[int | None, int | None]
+"""Tokens of a request that is too long, and the room that there is; None where the server does not report them."""
 
 
 def overflow(kind: str, said: str, error: Mapping[str, Json]) -> Sizes | None:
     """The sizes of a request that was refused for its length; None where it was refused for something else.
 
     Args:
-        kind: of the error, as the vendor calls it.
-        said: what is said of it, in one line.
+        kind, said: of the error as the vendor calls it, and what is said of it, in one line.
         error: the body of it.
     """
     if kind not in _CODES and (not _WORDS.search(said) or _OTHERWISE.search(said, 0, _FIRST_WORDS)):
         return None
     match error:
         case {"n_prompt_tokens": int(needed), "n_ctx": int(limit)}:
-            return Sizes(needed, limit)
+            return needed, limit
     for pattern in _SIZES:
         if found := pattern.search(said, 0, _FIRST_WORDS):
             sizes = {name: int(number.replace(",", "")) for name, number in found.groupdict().items()}
-            return Sizes(sizes["needed"] + sizes.get("more", 0) if "needed" in sizes else None, sizes["limit"])
-    return Sizes()
+            return sizes["needed"] + sizes.get("more", 0) if "needed" in sizes else None, sizes["limit"]
+    return None, None

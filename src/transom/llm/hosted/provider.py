@@ -30,13 +30,7 @@ _SHOWN = 400
 class HostedProvider(Provider):
     """A model behind a server.
 
-    Args:
-        vendor: how its server is spoken to.
-        model: its name there.
-        server: where it is, and what is agreed with it.
-        caps: what is known of the model.
-        local: whether requests stay on this machine. An address does not show it: a local server may forward
-            everything.
+    Whether requests stay on this machine (`local`) is said, not found out: a local server may forward everything.
     """
 
     name: str = ""

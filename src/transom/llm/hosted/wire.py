@@ -30,11 +30,7 @@ async def documents(
 
     Vendors' own decoders pass over what they do not know, and over a plain JSON body where a stream was asked for,
     which is how many servers tell an error. Many also send events and do not say so.
-
-    Args:
-        body: the bytes of it.
-        content_type: as its head says.
-        is_last: whether the vendor sends nothing behind such a document, as behind `[DONE]`.
+    The vendor sends nothing behind a document of which `is_last` is true, as behind `[DONE]`.
 
     Raises:
         ProviderError: no JSON, no object, or an error in place of a reply.

@@ -62,14 +62,9 @@ class _Score:
 async def mutate(
     prober: Prober, config: CheckerConfig, spec: SpecDocument, files: Sequence[RealFile], *, tests: bool = False
 ) -> Mutation:
-    """Try a checker on the ItemSpec's examples and on altered files.
+    """Try a checker on the ItemSpec's examples and on altered files; `prober` is of `atoms.py`, which must load.
 
-    Args:
-        prober: of `atoms.py`, which must load.
-        config: `checker.yaml`.
-        spec: its examples say what must be read, and its patterns where.
-        files: the item's files, or excerpts of those that are long.
-        tests: try the combinations of requirements and waivers, too.
+    With `tests` the combinations of requirements and waivers are tried, too.
     """
     score = _Score()
     seen = [(file, await prober.answer(file.name, file.text)) for file in files]
@@ -123,10 +118,10 @@ async def _altered(
     asked: list[str] = []
     for file, before in seen:
         alive: list[Alteration] = []
-        followed: set[str] = set()
+        followed: dict[str, str] = {}
         for one in alterations(file, before.entries):
             if noticed(one, before, await prober.answer(file.name, one.text)):
-                followed.add(one.of)
+                followed[one.of] = one.way
             else:
                 alive.append(one)
         lines: set[int] = set()
@@ -136,15 +131,10 @@ async def _altered(
             problems += [why] if one.sure else []
             asked += [] if one.sure or one.line in lines else [f"{why}; why?"]
             lines.add(one.line)
-        for of in sorted(followed):
-            score.take(_way(of), None)
+        for way in followed.values():
+            score.take(way, None)
         asked += await _moved(prober, file, before)
     return problems[:_SHOWN], asked[:_SHOWN]
-
-
-def _way(of: str) -> str:
-    what = of.partition(" ")[2]
-    return {"emptied": "line emptied", "cut": "file cut"}.get(what, "text changed")
 
 
 async def _moved(prober: Prober, file: RealFile, before: Answer) -> list[str]:

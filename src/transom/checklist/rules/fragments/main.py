@@ -45,8 +45,8 @@ class Account:
     """Every line that speaks of a verdict must be read, or be known to tell nothing; and what is counted was seen."""
 
     def __init__(self, about: dict[str, Any]) -> None:
-        self.about = about
-        self.told = [re.compile(pattern) for pattern in about["must_be_read"]]
+        self.about, self.nothing = about, about.get("error_if_nothing_read")
+        self.told = [re.compile(pattern) for pattern in about.get("must_be_read", ())]
         self.skipped = [re.compile(pattern) for pattern in about.get("may_be_skipped", ())]
         self.counts = {
             category: [re.compile(pattern) for pattern in patterns]
@@ -69,7 +69,7 @@ class Account:
                 continue
             if any(int(match.groupdict().get("count", 1)) for pattern in patterns for match in pattern.finditer(line)):
                 self.counted[category] = (number, line)
-        if self.about["error_if_nothing_read"] and not self.seen and not self.speaks:
+        if self.nothing and not self.seen and not self.speaks:
             self.speaks = bool(re.search(self.about["mentions"], line))
 
     def read(self, made: list[dict[str, Any]], took: set[int]) -> None:
@@ -92,8 +92,8 @@ class Account:
             if category in self.counted and category not in self.seen:
                 number, line = self.counted[category]
                 raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
-        if self.about["error_if_nothing_read"] and not self.seen and self.speaks:
-            raise ValueError(self.about["error_if_nothing_read"])
+        if self.nothing and not self.seen and self.speaks:
+            raise ValueError(self.nothing)
 
 
 class Reading:
@@ -176,10 +176,11 @@ class Gate:
 class File:
     """A file that comes in pieces of whole lines: `feed` and `finish` give the entries that are certain by then.
 
-    Where its name does not tell the kind, it is read as each kind that it may be, and the entries are `held` until a
-    line is the sign of one; without any sign it is of the first kind. Lines that the `gate` of their kind does not show
-    are passed over.
+    Where its name does not tell the kind, its head is `held` until a line in it is the sign of one; without any sign it
+    is of the first kind. Lines that the `gate` of their kind does not show are passed over.
     """
+
+    head = 1 << 20  # characters among which a sign must stand
 
     def __init__(
         self,
@@ -189,54 +190,51 @@ class File:
         readers: dict[str, list[Any]],
         watchers: tuple[Any, ...] = (),
     ) -> None:
+        self.name, self.files, self.readers, self.watchers = source_file, files, readers, watchers
         named = kind_by_name(source_file, sources)
         self.kind = named or sources[0]["kind"]
-        self.signs = {kind: about["signs"] for kind, about in files.items() if about["signs"] and named is None}
-        self.signed: set[str] = set()
-        kinds = [self.kind, *(kind for kind in self.signs if kind != self.kind)]
-        watching = {kind: [make(source_file, files[kind]) for make in watchers] for kind in kinds}
-        self.readings = {kind: Reading(kind, files[kind], readers[kind], watching[kind]) for kind in kinds}
-        self.held: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
-        self.refusals: dict[str, ValueError] = {}
-        self.gates = {kind: files[kind]["gate"] for kind in kinds if "gate" in files[kind]}
+        self.signs = {kind: about["signs"] for kind, about in files.items() if "signs" in about and named is None}
+        self.held = ""
         self.number = 0
+        if not self.signs:
+            self.settle()
+
+    def settle(self) -> str:
+        """The kind is certain, by the first sign in the order of the kinds; the text that was held."""
+        lines = self.held[: self.head].split("\n")
+        signed = (kind for kind, sign in self.signs.items() if any(re.match(sign, line) for line in lines))
+        self.kind = next(signed, self.kind)
+        about = self.files[self.kind]
+        watching = [make(self.name, about) for make in self.watchers]
+        self.reading = Reading(self.kind, about, self.readers[self.kind], watching)
+        self.gate = about.get("gate")
+        text, self.held, self.signs = self.held, "", {}
+        return text
 
     def feed(self, text: str) -> list[dict[str, Any]]:
         """The entries that are certain by the end of a piece."""
+        if self.signs:
+            self.held += text
+            if len(self.held) < self.head:
+                return []
+            text = self.settle()
         text = text.replace("\r\n", "\n")
         found: list[dict[str, Any]] = []
-        gate = Gate(text, *self.gates[self.kind]) if self.kind in self.gates and text.isascii() else None
+        gate = Gate(text, *self.gate) if self.gate and text.isascii() else None
         at = 0
         while at < len(text):
-            if gate and not self.signs and not self.readings[self.kind].busy(self.number):
+            if gate and not self.reading.busy(self.number):
                 begin = gate.next(at)
-                found += self.readings[self.kind].passed(self.number, text[at:begin]) if begin > at else []
+                found += self.reading.passed(self.number, text[at:begin]) if begin > at else []
                 self.number, at = self.number + text.count("\n", at, begin), begin
             end = text.find("\n", at)
             end = len(text) if end < 0 else end
             self.number += 1
-            line, at = text[at:end], end + 1
-            found += self.guess(line) if self.signs else self.readings[self.kind].line(self.number, line)
+            found += self.reading.line(self.number, text[at:end])
+            at = end + 1
         return found
-
-    def guess(self, line: str) -> list[dict[str, Any]]:
-        """A line of a file whose kind is not certain yet; what was held where it is now."""
-        for kind in [one for one in self.readings if one not in self.refusals]:
-            try:
-                self.held[kind] += self.readings[kind].line(self.number, line)
-            except ValueError as error:
-                self.refusals[kind] = error
-        self.signed.update(kind for kind, sign in self.signs.items() if re.match(sign, line))
-        return self.settle() if next(iter(self.signs)) in self.signed else []
-
-    def settle(self) -> list[dict[str, Any]]:
-        """The kind is that of the first sign, in the order of the kinds; what was held for it."""
-        self.kind = next((kind for kind in self.signs if kind in self.signed), self.kind)
-        self.signs = {}
-        if self.kind in self.refusals:
-            raise self.refusals[self.kind]
-        return self.held.pop(self.kind, [])
 
     def finish(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
-        return self.settle() + self.readings[self.kind].end()
+        found = self.feed(self.settle()) if self.signs else []
+        return found + self.reading.end()

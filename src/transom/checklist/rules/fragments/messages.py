@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from transom.checklist.rules.fragments.ending import Ending
-from transom.checklist.rules.fragments.shared import entry
+from transom.checklist.rules.fragments.shared import colourless, entry
 from transom.checklist.rules.fragments.tally import Tally
 
 
@@ -25,7 +25,7 @@ class MessageReader:
         self.alarms = [(word, re.compile(regex)) for word, regex in alarms]
         self.aside = [re.compile(pattern) for pattern in rule["aside"]]
         self.quoted = [re.compile(pattern) for pattern in rule["quoted"]]
-        names = ("strip", "strange", "spoken", "other", "further", "grave")
+        names = ("spoken", "other", "further", "grave")
         self.known = {name: re.compile(rule[name]) for name in names}
         self.tally = Tally(rule, wanted)
         self.ending = Ending(rule["run"])
@@ -34,8 +34,8 @@ class MessageReader:
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entry, where the line is a message that is asked for."""
-        text = self.known["strip"].sub("", line) if "\x1b" in line else line
-        if self.known["strange"].search(text):
+        text = colourless(line)
+        if re.search(r"[\x00-\x08\x0b\x0e-\x1f\x7f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2064]|(?!^)\ufeff", text):
             raise ValueError(f"line {number}: it holds characters that are no text: {line.strip()!r}")
         pieces = text.rstrip("\r").split("\r")
         made = [one for piece in pieces for one in self.text(number, line, piece)]

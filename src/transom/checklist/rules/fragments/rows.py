@@ -51,36 +51,19 @@ class RowReader:
         self.took = set()
         if "keys" in self.rule:
             return self.key_line(number, line)
+        inside = self.res.get("inside", {})
         if not self.within:
-            if not self.enters(number, line):
+            if not ("from" in inside and inside["from"].search(line)):
                 return []
-        elif "to" in self.res.get("inside", ()) and self.res["inside"]["to"].search(line):
+            self.within = True
+            self.took.add(number)
+        elif "to" in inside and inside["to"].search(line):
             self.within = False  # behind this line
-        if "join" in self.res:
-            self.joined.append((number, line))
-            if self.res["join"].search(line):
-                return []
-        elif "goes_on" in self.res:
-            return self.following(number, line)
-        else:
-            self.joined = [(number, line)]
-        return self.whole()
-
-    def enters(self, number: int, line: str) -> bool:
-        """Whether the lines that count begin here."""
-        begins = self.res["inside"].get("from")
-        self.within = bool(begins and begins.search(line))
-        self.took.update({number} if self.within else ())
-        return self.within
-
-    def following(self, number: int, line: str) -> list[dict[str, Any]]:
-        """A line is whole when the next one does not go on with it."""
-        if self.joined and self.res["goes_on"].search(colourless(line)):
-            self.joined.append((number, line))
-            return []
-        made = self.whole() if self.joined else []
-        self.joined = [(number, line)]
-        return made
+        goes_on, join = self.res.get("goes_on"), self.res.get("join")
+        made = self.whole() if self.joined and goes_on and not goes_on.search(colourless(line)) else []
+        self.joined.append((number, line))
+        waits = goes_on or (join and join.search(line))
+        return made if waits else self.whole()
 
     def whole(self) -> list[dict[str, Any]]:
         """A line with all that goes on with it."""
@@ -211,25 +194,25 @@ class RowReader:
 
     def json_keys(self) -> list[dict[str, Any]]:
         """The entries of a JSON document, each at the line of its key."""
+        text = "\n".join(self.text)
         try:
-            data = json.loads("\n".join(self.text), object_pairs_hook=lambda pairs: pairs)
+            data = json.loads(text, object_pairs_hook=lambda pairs: pairs)
         except ValueError as error:
             raise ValueError(f"line 1: no JSON document: {error}") from error
-        place = [0, 0]  # line and column behind the last key
         made: list[dict[str, Any]] = []
+        at = 0  # behind the last key
 
         def walk(path: str, value: Any) -> None:
+            nonlocal at
             named = isinstance(value, list) and all(isinstance(one, tuple) for one in value)
             for key, one in value if named else ():
                 wanted = re.compile(re.escape(json.dumps(key, ensure_ascii=False)) + r"\s*:")
-                while not (found := wanted.search(self.text[place[0]], place[1])):
-                    place[:] = [place[0] + 1, 0]
-                    if place[0] == len(self.text):
-                        raise ValueError(f"line 1: the key {key} is not found as it is read")
-                place[1] = found.end()
-                inner = f"{path}.{key}" if path else key
+                if not (found := wanted.search(text, at)):
+                    raise ValueError(f"line 1: the key {key} is not found as it is read")
+                at, inner = found.end(), f"{path}.{key}" if path else key
+                line = text.count("\n", 0, found.start())
                 if not isinstance(one, list):
-                    made.extend(self.key(place[0] + 1, self.text[place[0]], inner, one))
+                    made.extend(self.key(line + 1, self.text[line], inner, one))
                 walk(inner, one)
 
         walk("", data)
@@ -244,7 +227,7 @@ class RowReader:
         for name, wanted in {**self.rule.get("where", {}), **self.rule.get("narrow", {})}.items():
             if not fields.get(name) and not denies:
                 raise ValueError(f"line {number}: nothing says whether this is of {wanted}: {line.strip()}")
-            if (fields.get(name) or wanted) != wanted:
+            if (fields.get(name) or wanted) not in (wanted, *wanted.split("_and_")):
                 return []
         if denies:
             self.denied = self.denied or (number, line)
@@ -327,7 +310,7 @@ class RowReader:
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The result, with the file that it names."""
         self.any = True
-        made = entry({**self.rule, "numbers": (), "maps": {}}, number, line, fields)
+        made = entry({**self.rule, "maps": {}}, number, line, fields)
         follow = self.rule.get("follow")
         if follow and fields.get(follow["field"]):
             made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}

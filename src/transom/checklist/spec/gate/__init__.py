@@ -5,6 +5,8 @@ A round checks its own section; `check_spec` checks the whole and its cross-refe
 
 from __future__ import annotations
 
+from typing import Final
+
 from transom.checklist.spec.document import (
     parse_analysis,
     parse_section1,
@@ -12,30 +14,30 @@ from transom.checklist.spec.document import (
     parse_section3,
     parse_section4,
 )
-from transom.checklist.spec.gate.analysis import check_steps
 from transom.checklist.spec.gate.check import check_logic
 from transom.checklist.spec.gate.guide import check_example_coverage, check_guide
 from transom.checklist.spec.gate.parsing import check_parsing
-from transom.checklist.spec.gate.problems import Problems
+from transom.checklist.spec.gate.problems import Problems, comma_list
 from transom.checklist.spec.gate.text import check_headings, check_text
 from transom.checklist.spec.gate.waiver import check_waivers
 from transom.checklist.spec.shapes import CheckSection, GuideSection, ParsingSection, SpecDocument
 from transom.gates import Finding
 
-__all__ = [
-    "check_analysis",
-    "check_section1",
-    "check_section2",
-    "check_section3",
-    "check_section4",
-    "check_spec",
-]
+STEPS: Final = 7
 
 
 def check_analysis(text: str, *, artifact: str = "analysis") -> list[Finding]:
     """Round 1: seven steps, a capability type with its reason, the notation's reading."""
-    found = _text(text, artifact)
-    check_steps(found, parse_analysis(text))
+    found, analysis = _text(text, artifact), parse_analysis(text)
+    numbers = [step.number for step in analysis.steps]
+    what = f"the analysis has steps {comma_list([str(one) for one in numbers])}; must be 1 to {STEPS}, in order"
+    found.unless(numbers == list(range(1, STEPS + 1)), "spec.analysis.steps", 1, what)
+    for step in analysis.steps:
+        found.thin(step.text, "spec.analysis.steps", step.line, f"step {step.number}")
+    wanted = "Capability type must be 1, 2, 3 or 4"
+    found.unless(analysis.capability_type, "spec.analysis.type", analysis.line, wanted)
+    found.thin(analysis.reason, "spec.analysis.reason", analysis.line, "Reason (why the capability type is so)", 3)
+    found.thin(analysis.reading, "spec.analysis.notation", analysis.line, "Notation (how it was read, or: none used)")
     return found.findings
 
 
