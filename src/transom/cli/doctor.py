@@ -133,9 +133,6 @@ def _knowledge(session: Session) -> dict[str, Any]:
     return found
 
 
-_SECONDS = 30.0
-
-
 def _state(session: Session, kind: str) -> dict[str, Any]:
     """Whether a kind of provider with a server could be asked. Nothing is sent, so none says yes."""
     if find_spec(kind) is None:
@@ -179,5 +176,5 @@ def try_provider(session: Session, name: str) -> int:
 def brief(settings: HostedSettings) -> HostedSettings:
     """The settings of a server that is tried: asked once, and not waited for as long as for an answer."""
     retry = settings.retry.model_copy(update={"max_attempts": 1})
-    seconds = min(settings.timeout_seconds, _SECONDS)
+    seconds = min(settings.timeout_seconds, 30.0)
     return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})

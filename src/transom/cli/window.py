@@ -258,9 +258,6 @@ async def stats(session: Session, since: Since = None, by: By = "provider") -> i
     return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
 
 
-_HEADS = ("CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
-
-
 def _stats_of(found: Stats) -> list[str]:
     cells = [
         (
@@ -272,7 +269,8 @@ def _stats_of(found: Stats) -> list[str]:
     ]
     beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
     figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
-    return [*table(cells, head=(found.by.upper(), *_HEADS)), *table(figures)]
+    head = (found.by.upper(), "CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+    return [*table(cells, head=head), *table(figures)]
 
 
 def _tell(odd: Iterable[str]) -> None:
