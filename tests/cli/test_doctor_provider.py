@@ -70,7 +70,7 @@ def test_a_server_that_does_all_is_told_so(
     names = ["plain", "stream", "tools", "structured output"]
     assert re.findall(r"^  (\S.*?)  +ok  +\d+\.\d\d s  \S", done.out, re.M) == names
     assert len(server.seen) == 4
-    assert re.search(r"^  taken to have: window \d+ tokens.*; tools, parallel tools, ", done.out, re.M), done.out
+    assert re.search(r"^  taken to have: window \d+ tokens.*[;,] tools, parallel tools, ", done.out, re.M), done.out
     assert "right-key" not in done.out
     document = desk(*command, "--format", "json").document
     assert (document["schema"], document["answers"]) == ("transom.provider/1", True)
