@@ -236,6 +236,7 @@ class Session:
                 self.open_runs.remove(run.id)
                 raise
             self.live.end()
+            logging.getLogger(__name__).info("run %s: %s", run.id, run.state.status)
             # Ctrl-C arrives as CancelledError or KeyboardInterrupt and leaves the id in the list.
             self.open_runs.remove(run.id)
 
