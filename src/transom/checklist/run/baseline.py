@@ -7,7 +7,6 @@ findings as many are known as there were. What was waived before and is not any 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,7 +34,8 @@ class Baseline:
             hint = "write one with --report json:FILE"
             raise InputError("is no result of transom check", where=str(path), hint=hint) from error
         checks = document.checks if isinstance(document, Verdicts) else (document,)
-        self._known = {one.item_id: Counter(map(_what, _violations(one))) for one in checks}
+        known = {one.item_id: (*one.missing_items, *one.extra_items, *one.known_items) for one in checks}
+        self._known = {item: Counter(map(_what, entries)) for item, entries in known.items()}
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
         """The verdict with what is new in its lists and the rest among `known_items`.
@@ -56,10 +56,6 @@ class Baseline:
         new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
         compared = Compared(new=new, known=len(known), gone=0 if verdict.errors else left.total())
         return verdict.model_copy(update={**lists, "known_items": tuple(known), "baseline": compared})
-
-
-def _violations(verdict: Verdict) -> Iterable[Violation]:
-    return (*verdict.missing_items, *verdict.extra_items, *verdict.known_items)
 
 
 def _what(one: Violation) -> tuple[object, ...]:

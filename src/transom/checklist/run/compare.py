@@ -74,7 +74,8 @@ async def compare(
         elif candidate.why_not is not None:
             missing.append(_because(candidate, candidate.why_not))
         else:
-            found.append(_found(candidate.violation, table.hits[row][column].reason))
+            fields = candidate.violation.model_dump(mode="python", exclude={"nearest", "severity", "reason"})
+            found.append(CheckedItem(**fields, reason=table.hits[row][column].reason))
     silent = [candidate.violation for candidate in candidates if candidate.entry is None]
     missing += table.left_over(used, silent)
     return Outcome(tuple(found), tuple(missing), tuple(extra))
@@ -170,8 +171,3 @@ def _because(candidate: Candidate, reason: str) -> Violation:
     near = candidate.violation.nearest
     near = near.model_copy(update={"why_not": reason}) if near else None
     return candidate.violation.model_copy(update={"reason": reason, "nearest": near})
-
-
-def _found(violation: Violation, reason: str) -> CheckedItem:
-    fields = violation.model_dump(mode="python", exclude={"nearest", "severity", "reason"})
-    return CheckedItem(**fields, reason=reason)

@@ -55,11 +55,10 @@ async def gather(
     Raises:
         InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
     """
-    gatherer = _Gatherer(inputs, worker, scope, sources)
-    await gatherer.run()
-    evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
-    errors, warnings = tuple(gatherer.errors), tuple(gatherer.warnings)
-    return evidence, Outcome(errors=errors, warnings=warnings, inputs=tuple(gatherer.read))
+    done = _Gatherer(inputs, worker, scope, sources)
+    await done.run()
+    outcome = Outcome(errors=tuple(done.errors), warnings=tuple(done.warnings), inputs=tuple(done.read))
+    return Evidence(tuple(done.files.values()), tuple(done.entries), done.targets), outcome
 
 
 class _Gatherer:
@@ -103,7 +102,7 @@ class _Gatherer:
         try:
             entries = await extract(self.worker, self.scope, text, shown)
         except InputError as error:
-            self.unreadable(shown, error)
+            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
             return
         except AtomFailed as error:
             line, message = _refusal(error)
@@ -173,14 +172,11 @@ class _Gatherer:
         try:
             blank = text.is_blank()
         except InputError as error:
-            self.unreadable(shown, error)
+            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
             return None
         if blank:
             self.record(text, shown)
         return blank
-
-    def unreadable(self, shown: str, error: InputError) -> None:
-        self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
 
     def record(self, text: TextFile, shown: str) -> None:
         """What the pass that came to the end of a file has shown."""

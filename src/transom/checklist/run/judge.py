@@ -38,8 +38,8 @@ def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
 def has_field(parsed_fields: Mapping[str, Json], dotted: str) -> bool:
     """The key is there, though its value may be None."""
     parent, _, last = dotted.rpartition(".")
-    holder: Json = field_of(parsed_fields, parent) if parent else dict(parsed_fields)
-    return isinstance(holder, dict) and last in holder
+    holder = field_of(parsed_fields, parent) if parent else parsed_fields
+    return isinstance(holder, Mapping) and last in holder
 
 
 def is_empty(value: Json) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from transom.checklist.atoms import CheckerConfig, Operator
 from transom.checklist.patterns import REGEX, is_split_regex, parts
@@ -29,14 +28,6 @@ def try_regex(expression, how, texts):
     for text in texts:
         fits(text)
 """
-
-
-class Trial(NamedTuple):
-    """An expression, how it is used (`search` or `match`), and on what, in batches."""
-
-    expression: str
-    how: str
-    batches: Iterable[tuple[str, ...]]
 
 
 async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
@@ -78,7 +69,8 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         await asyncio.wait([trying])
 
 
-def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[Trial]:
+def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
+    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
     matched = [one.condition for one in config.items if one.condition and one.condition.op is Operator.MATCHES]
     wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
     wanted += [
@@ -89,9 +81,9 @@ def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[Trial]:
     texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
     for text, how in wanted:
         if text.startswith(REGEX):
-            yield Trial(text.removeprefix(REGEX), how, [texts])
+            yield text.removeprefix(REGEX), how, [texts]
     for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
-        yield Trial(hint.removeprefix(REGEX), "search", _lines(evidence))
+        yield hint.removeprefix(REGEX), "search", _lines(evidence)
 
 
 def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
