@@ -36,7 +36,7 @@ class Mutant(NamedTuple):
 
 MUTANTS: Final = (
     Mutant("syntax", "code that does not parse", "static_gates.py", "return findings or list(", "return [] and list("),
-    Mutant("signatures", "other parameters", "static_gates.py", "_parameters(node) != _parameters(wanted)", "False"),
+    Mutant("signatures", "other parameters", "static_gates.py", "_parameters(first) != _parameters(wanted)", "False"),
     Mutant("forbidden_io", "imports", "static_gates.py", 'if name.split(".")[0] not in ALLOWED_IMPORTS', "if False"),
     Mutant("forbidden_io", "clocks", "static_gates.py", "node.attr in CLOCKS", "node.attr in ()"),
     Mutant("locked_layer", "another ending", "static_gates.py", "if tail == wanted:", "if True:"),

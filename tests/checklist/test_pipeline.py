@@ -19,14 +19,13 @@ from transom.checklist.pipeline import (
     Places,
     check_all,
     checker_of,
-    open_checker,
     own_files,
     spec_of,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Roots, Verdict
-from transom.checklist.run.stage import Occasion
+from transom.checklist.run import Roots, Verdict, load_checker
+from transom.checklist.run.check import Occasion
 from transom.checklist.spec.document import section_texts
 from transom.errors import NeedsModel, NotUnderstood, ReplyError
 from transom.llm import Chain, Reply, Request, ScriptedProvider
@@ -80,7 +79,7 @@ async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
 async def judged(root: Path, item: Item | None) -> Verdict:
     async with opened(root, scripted(ATOM_A)) as run:
         return await verdict_of(
-            run, open_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
+            run, load_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
         )
 
 
@@ -161,9 +160,8 @@ async def test_variables_and_folders(tmp_path: Path, item: Item) -> None:
     logs = tmp_path / "logs"
     logs.mkdir()
     places = Places({"A": logs}, root=tmp_path / "nosuch", base=tmp_path)
-    assert places.folders(tmp_path) == (logs, tmp_path)
-    assert places.of(None, Path("x")) == tmp_path
-    assert Places(search_root=tmp_path).roots(tmp_path).expand("${LOG_ROOT}/x", "") == logs / "x"
+    assert places.folders(places.roots(None, Path("x"))) == (logs, tmp_path)
+    assert Places(search_root=tmp_path).roots(item, Path("x")).expand("${LOG_ROOT}/x", "") == logs / "x"
     (tmp_path / "power.rpt").rename(tmp_path / "power.rpt.gz")
     assert own_files(item, Roots(base=tmp_path)) == [tmp_path / "power.rpt.gz"]
     long = tmp_path / "long.yaml"

@@ -21,7 +21,7 @@ def sheet(folder: Path, text: str) -> Path:
 
 def test_each_line_of_a_sheet_becomes_an_item(tmp_path: Path) -> None:
     text = (
-        "Item ID;Description;Files;Patterns;Waivers;Reasons;Owner;Expires\r\n"
+        "Item ID;Description;Input files;Pattern items;Waive items;Waive reasons;Owner;Expires\r\n"
         'STA-1;"Verify ""hold""\r\ntiming: clean";a.rpt\r\n'
         ";;;;;;;\r\n"
         ';No errors;"a.log\nb/*.log";x*;"u1/*\nu2";next ECO;Ann;2027-01-31\r\n'
@@ -44,13 +44,13 @@ def test_each_line_of_a_sheet_becomes_an_item(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("item,descripton\nA,x\n", ":1: unknown column 'descripton'; did you mean description?"),
-        ("item\nA\n", ":1: no column is called description"),
-        ("item,description\nA,x\nA,y\n", ":3: A stands in line 2 already"),
-        ("item,description\nA,\n", ":2: the description is empty"),
-        ("item,description\na b,x\n", ":2: item_id 'a b' is not a name"),
-        ("item,description,owner\nA,x,Ann\n", ":2: a reason, an owner or an expiry stands without waive_items"),
-        ("item,description,waivers,expires\nA,x,w,tomorrow\n", ":2: 'tomorrow' is not a date"),
+        ("item_id,descripton\nA,x\n", ":1: unknown column 'descripton'; did you mean description?"),
+        ("item_id\nA\n", ":1: no column is called description"),
+        ("item_id,description\nA,x\nA,y\n", ":3: A stands in line 2 already"),
+        ("item_id,description\nA,\n", ":2: the description is empty"),
+        ("item_id,description\na b,x\n", ":2: item_id 'a b' is not a name"),
+        ("item_id,description,owner\nA,x,Ann\n", ":2: a reason, an owner or an expiry stands without waive_items"),
+        ("item_id,description,waive_items,expires\nA,x,w,tomorrow\n", ":2: 'tomorrow' is not a date"),
     ],
 )
 def test_what_makes_no_item_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:

@@ -35,7 +35,7 @@ def test_atom_b_has_eight_vectors_and_each_can_fail() -> None:
     assert VECTORS[0].calls[0].problems("yes") == ["the result is str, not a dict"]
     assert VECTORS[0].calls[0].problems({"is_match": 1, "kind": "contains", "reason": 5}) == [
         "is_match is 1, not True",
-        "reason is not a text",
+        "reason 5 is no text that begins with ''",
     ]
 
 

@@ -11,7 +11,7 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER
 from transom.checklist.build.inputs import BuildSettings
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
-from transom.checklist.run.stage import Occasion
+from transom.checklist.run.check import Occasion
 from transom.checklist.spec.document import section_texts
 from transom.checklist.spec.roles import make_role
 from transom.checklist.spec.write import WrittenSpec

@@ -62,9 +62,7 @@ def test_one_item_after_another_into_one_folder(after: Callable[..., Desk]) -> N
     assert status("out/verdict.json") == ("VER-01", "PASS")
     answer = desk.check("all", "VER-02.yaml", "-o", "out")
     assert answer.code == 1
-    assert "verdict.json was that of VER-01; it is kept as VER-01_verdict.json\n" in answer.err
     assert status("out/verdict.json") == ("VER-02", "FAIL")
-    assert status("out/VER-01_verdict.json") == ("VER-01", "PASS")
     assert not list(Path("out").glob("*.kept-*"))
 
     shutil.copytree("out/VER-01_checker", "twin")

@@ -76,7 +76,7 @@ def test_a_server_that_does_all_is_told_so(
     assert (document["schema"], document["answers"]) == ("transom.provider/1", True)
     assert [row["status"] for row in document["checks"]] == ["ok"] * 4
     caps = document["capabilities"]
-    assert (caps["parallel_tools"], caps["cache_minimum"]) == (True, 4_096 if dialect.name == "anthropic" else 0)
+    assert (caps["parallel_tools"], caps["caching"] == "breakpoints") == (True, dialect.name == "anthropic")
 
 
 def test_what_a_server_cannot_do_is_the_answer_no(server: LocalServer, desk: Desk) -> None:

@@ -69,5 +69,5 @@ def test_a_worse_reader_is_flagged_by_name(tmp_path: Path, capfd: pytest.Capture
     capfd.readouterr()
     assert main([*common, "--model", f"replies:{lazy},rules"]) == 1
     said = capfd.readouterr().out
-    assert "regression: ready: passed, and does not any more" in said
+    assert "regression: ready: passed, and no longer does" in said
     assert "warning: tool_usage down 100.0 points" in said

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import resumed
-from transom.agent import Agent, Budget
-from transom.agent.models import Event, ReplyDelta
 from transom.errors import EgressError, NetworkFailed, ProviderError
 from transom.llm import Again, Block, Chain, OnDelta, Reply, Request, Role, ScriptedProvider, Text, Window
 from transom.llm.deltas import Delta
@@ -83,39 +80,3 @@ async def test_where_nobody_else_is_asked_nothing_begins_again() -> None:
     with pytest.raises(EgressError):
         await Chain((Breaks(*HALF), answers(local=False))).answer(kept, on_delta=told.append)
     assert told == [*HALF, *HALF]
-
-
-@pytest.mark.parametrize("how", ["error", "stop", "cap"])
-@pytest.mark.parametrize("next_", ["go_on", "send"])
-async def test_what_was_cut_off_is_void_once_it_is_asked_again(how: str, next_: str) -> None:
-    told: list[Event] = []
-    provider = Breaks(*HALF, error=NetworkFailed("cut") if how == "error" else TimeoutError())
-    async with Agent(
-        SEAT, provider=provider, on_event=told.append, budget=Budget(seconds=0.5 if how == "cap" else None)
-    ) as agent:
-        if how == "cap":
-            assert (await agent.send("go")).ended == "seconds"
-        elif how == "error":
-            with pytest.raises(NetworkFailed):
-                await agent.send("go")
-        else:
-            saying = asyncio.create_task(agent.send("go"))
-            while len(told) < len(HALF):
-                await asyncio.sleep(0)
-            saying.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await saying
-        agent.budget = Budget()
-        assert (await (resumed(agent) if next_ == "go_on" else agent.send("else"))).text == "again"
-    pieces = [event.piece for event in told if isinstance(event, ReplyDelta)]
-    assert pieces == [*HALF, Again("it was cut off before it was whole"), Text("again")]
-
-
-async def test_an_error_of_which_nothing_was_heard_makes_nothing_void() -> None:
-    told: list[Event] = []
-    async with Agent(SEAT, provider=Breaks(), on_event=told.append) as agent:
-        with pytest.raises(NetworkFailed):
-            await agent.send("go")
-        await agent.resume()
-        pieces = [event.piece for event in told if isinstance(event, ReplyDelta)]
-    assert pieces == [Text("again")]

@@ -72,7 +72,7 @@ def test_honest_work_has_no_findings_and_names_the_tests_of_each_criterion(tmp_p
         ({"run_tests.py": "import sys\nsys.exit(0)\n"}, GOOD, "run_tests.py: it decides how tests are run"),
         ({"tests/conftest.py": "x = 1\n"}, GOOD, "tests/conftest.py: it decides how tests are run"),
         ({".gitignore": "*\n"}, GOOD, ".gitignore: it decides how tests are run"),
-        ({STORIES: "stories: []\n"}, GOOD, f"{STORIES}: it is the backlog's"),
+        ({STORIES: "stories: []\n"}, GOOD, f"{STORIES}: it belongs to the backlog"),
         ({"till/discounts.py": "->/etc/passwd"}, GOOD, "till/discounts.py: it is a link"),
         ({"tests/test_prices.py": "import unittest\n"}, GOOD, "TotalTest.test_nothing_costs_nothing is gone"),
         ({"tests/test_prices.py": None}, GOOD, "tests/test_prices.py: TotalTest.test_nothing_costs_nothing is gone"),

@@ -20,9 +20,8 @@ from transom.context import Assembled, go_on
 from transom.context.oversized import level
 from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
 from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
-from transom.llm.deltas import Again, Delta
 from transom.llm.egress import unquote
-from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
+from transom.llm.structured import GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
@@ -86,15 +85,13 @@ async def ask(session: Session, state: Conversation) -> Conversation:
     seconds = session.meter.left(state.spent, session.deadline)
     assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
     request = assembled.request
-    if session.half:  # an error, a stop or a cap cut it off
-        hear_piece(session, CUT_OFF)
     try:
         reply, stop = await session.stage.ask(
             request,
             session.role_given,
             conversation=session.id,
             judge=lambda reply: status_of(session, state, reply),
-            on_delta=(lambda piece: hear_piece(session, piece)) if session.tell else None,
+            on_delta=(lambda piece: session.hear(ReplyDelta, piece)) if session.tell else None,
             seconds=seconds,
             size=assembled.size,
         )
@@ -102,13 +99,12 @@ async def ask(session: Session, state: Conversation) -> Conversation:
         raise error if isinstance(error, Unanswered) else session.meter.late() from error
     state = session.state
     message = state.messages[-1]
-    session.half, session.asked = False, (message, request)
+    session.asked = (message, request)
     if assembled.folded:
         offer_reading(session)
     status = message.replies[state.replies - 1].get("status")
     if status == "repair":
-        hear_piece(session, VOID)
-        session.half = False
+        session.hear(ReplyDelta, VOID)
     if session.tell:
         session.hear(ReplyReceived, reply)
     if stop:
@@ -118,12 +114,6 @@ async def ask(session: Session, state: Conversation) -> Conversation:
     if status == "failed":
         raise failure(session, request, reply)
     return state
-
-
-def hear_piece(session: Session, piece: Delta) -> None:
-    """A piece of a reply comes."""
-    session.half = not isinstance(piece, Again)
-    session.hear(ReplyDelta, piece)
 
 
 def assemble_window(session: Session, state: Conversation, blocks: tuple[Block, ...]) -> Assembled:

@@ -152,7 +152,6 @@ class Session:
         readable: what it can read in parts beside its own results, by name.
         in_brief: what the model is told of a result that is kept elsewhere.
         raises: whether a cap that is reached is an error, and no end that a response names.
-        half: whether a part was heard of a reply that has not come.
         unheard: what a listener raised.
         asked: the last request, and the message that it is of.
     """
@@ -172,7 +171,6 @@ class Session:
     readable: dict[str, ToolResult] = field(default_factory=dict)
     in_brief: InBrief | None = None
     raises: bool = False
-    half: bool = False
     unheard: Exception | None = None
     asked: tuple[Message, Request] | None = None
     key: ConversationKey = field(init=False)

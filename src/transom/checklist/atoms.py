@@ -63,7 +63,7 @@ DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z
 class Shape(BaseModel):
     """Base of every shape that is read from or written to a file: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class Entry(Shape):
@@ -263,7 +263,7 @@ class CheckerConfig(Shape):
     """`checker.yaml`. Requirements and waivers here are inferred defaults; the item's own win at run time."""
 
     schema_: Literal["transom.checker/1"] = Field(default="transom.checker/1", alias="schema")
-    item_id: str
+    item_id: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$")]
     description: str
     capability_type: Literal[1, 2, 3, 4]
     requirements: Requirements = Requirements()
@@ -272,8 +272,6 @@ class CheckerConfig(Shape):
     matching: Literal["any", "ordered", "one_to_one"] = "any"
     keyword_waivers: bool = True
     items: Annotated[tuple[ValidationItem, ...], Field(min_length=1, max_length=6)]
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 def checker_type(requirements: int | None, waivers: int | None) -> int:

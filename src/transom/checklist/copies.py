@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from transom.canonical import Json, digest
-from transom.errors import InputError
+from transom.formats.yaml_files import read_text
 from transom.runs import write_file
 from transom.runs.artifact import set_aside
 from transom.store import Store
@@ -77,11 +77,7 @@ def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], 
         return False
     if digest(target.read_bytes()) == known["copy"]:
         return False
-    try:
-        text = clean(target.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        raise InputError("is not UTF-8", where=f"{target}:{line}", hint="save the file as UTF-8") from error
+    text = clean(read_text(target))
     if digest(artifact.read_bytes()) not in (known["artifact"], digest(text)):
         set_aside(artifact)
     write_file(artifact, text.encode("utf-8"))

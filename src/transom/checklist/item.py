@@ -64,7 +64,6 @@ class Item:
         requirements, waivers: None where the file has no such section, so that a checker's defaults apply.
         sha256: of the text.
         warnings: what was read differently from how it was written.
-        findings: what `check lint` holds against the item although it can be run.
     """
 
     item_id: str
@@ -78,7 +77,6 @@ class Item:
     sha256: str
     reads_as: ReadsAs | None = None
     warnings: tuple[Notice, ...] = ()
-    findings: tuple[Finding, ...] = ()
 
     @property
     def meaning(self) -> str:
@@ -94,7 +92,7 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
 
     Args:
         path: the YAML file.
-        strict: warnings and lint findings are errors.
+        strict: warnings are errors.
 
     Raises:
         InputError: with file:line, what is wrong and what to write.
@@ -120,8 +118,7 @@ def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[
         line = re.search(r":(\d+)$", error.where or "")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
         return [Finding("item", str(path), int(line.group(1)) if line else None, message)]
-    notices = [Finding("item", str(path), notice.line, notice.message) for notice in item.warnings]
-    return [*item.findings, *notices]
+    return [Finding("item", str(path), notice.line, notice.message) for notice in item.warnings]
 
 
 class _ItemReader(SectionReader):
@@ -146,10 +143,7 @@ class _ItemReader(SectionReader):
             sha256=digest(self.file.text),
             reads_as=self.reads_as(data),
         )
-        if self.strict and self.findings:
-            first = self.findings[0]
-            raise InputError(first.message, where=f"{first.artifact}:{first.line}")
-        return replace(item, warnings=tuple(self.warnings), findings=tuple(self.findings))
+        return replace(item, warnings=tuple(self.warnings))
 
     def own_id(self, data: dict[str, Json]) -> str | None:
         if data.get("item_id") is None:

@@ -14,7 +14,6 @@ from transom.checklist.patterns import is_split_regex, parts, pattern_problem
 from transom.errors import InputError
 from transom.formats.yaml_files import Key, YamlFile
 from transom.formats.yaml_models import nearest_key
-from transom.gates import Finding
 
 _NOT_APPLICABLE = ("n/a", "na", "")
 _WAIVER = ("pattern", "reason", "owner", "expires")
@@ -29,7 +28,7 @@ class Notice:
 
 
 class SectionReader:
-    """Reads what one file requires and waives; collects warnings and findings on the way.
+    """Reads what one file requires and waives; collects warnings on the way.
 
     Args:
         file: the YAML.
@@ -40,7 +39,6 @@ class SectionReader:
         self.file = file
         self.strict = strict
         self.warnings: list[Notice] = []
-        self.findings: list[Finding] = []
 
     # -- sections
 
@@ -78,7 +76,8 @@ class SectionReader:
         written = self.file.written.get(at, "").strip()
         if value is None or (isinstance(value, str) and written.lower() in _NOT_APPLICABLE):
             if written != "N/A" and "value" in section:
-                self.warn(at, f"{name}.value {written or '(empty)'} is read as N/A; write `value: N/A`")
+                said = f"{written!r} is" if written else "is empty and"
+                self.warn(at, f"{name}.value {said} read as N/A; write `value: N/A`")
             return None
         if isinstance(value, str) and re.fullmatch(r"-?\d{1,9}", written):
             self.warn(at, f'{name}.value "{written}" is read as a number; write it without quotes')
@@ -117,18 +116,10 @@ class SectionReader:
                 found.append(self.text(entry, here, "pattern"))
             for part in parts(found[-1]):
                 self.refuse(pattern_problem(part), here)
-                self.remark_on_split(part, here)
+                if is_split_regex(part):
+                    how = "| separates alternatives before regex: is read; write any_of: ['regex:...', 'regex:...']"
+                    self.warn(here, f"{part!r} is compared as literal texts, because {how}")
         return found
-
-    def remark_on_split(self, text: str, at: tuple[Key, ...]) -> None:
-        if is_split_regex(text):
-            line = self.file.line_of(*at)
-            message = (
-                f"{text!r} is compared as literal texts, because | separates alternatives before regex: is read; "
-                "write any_of: ['regex:...', 'regex:...'] with an expression for each"
-            )
-            self.findings.append(Finding("item.pattern", str(self.file.path), line, message))
-            self.warnings.append(Notice(line, message))
 
     def waiver_list(self, value: Json, *, is_comment: bool) -> list[Waiver]:
         found: list[Waiver] = []

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transom.checklist.build.checker import CHECKER_FILE
 from transom.checklist.build.flow import BuiltChecker, build_checker
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
-from transom.checklist.item import Item, load_item
+from transom.checklist.copies import export
+from transom.checklist.item import Item
 from transom.checklist.results import BuildResult, GateRow, SpecResult, WordsRow
-from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, load_checker
-from transom.checklist.run.stage import Occasion, judge
+from transom.checklist.run import Inputs, LoadedChecker, Roots, Verdict, artifact_bytes, check_files, load_checker
+from transom.checklist.run.audit import audit_waivers
+from transom.checklist.run.check import Occasion
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.document import is_marked, parse_spec, section_texts
 from transom.checklist.spec.similar import remember_spec
 from transom.checklist.spec.write import WrittenSpec, send_back, write_spec
 from transom.errors import InputError, NeedsModel, Paused
-from transom.formats.yaml_files import read_bytes
+from transom.formats.text_files import TextFile
+from transom.formats.yaml_files import read_text
 from transom.gates import Finding
 from transom.llm import CallSettings
 from transom.memory import Memory
-from transom.runs import Artifact, Run
+from transom.runs import Artifact, File, Run
 from transom.sandbox import Sandbox
 
 TAKEN = "build from it as it is"
@@ -50,19 +52,14 @@ class Places:
     out: Path | None = None
     base: Path | None = None
 
-    def of(self, item: Item | None, otherwise: Path) -> Path:
-        """Where an item's relative input files start; `otherwise` where there is no item."""
-        return self.base or (item.path.absolute().parent if item else otherwise)
-
-    def roots(self, base: Path) -> Roots:
-        """What variables stand for, for an item in folder `base`."""
-        if self.search_root is None:
-            return Roots(self.variables, {}, base)
+    def roots(self, item: Item | None, otherwise: Path) -> Roots:
+        """What variables stand for, and where an item's relative input files start; `otherwise` where there is none."""
+        base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base)
 
-    def folders(self, base: Path) -> tuple[Path, ...]:
+    def folders(self, roots: Roots) -> tuple[Path, ...]:
         """Where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
-        wanted = [*([self.root] if self.root else []), *self.roots(base).folders(), base]
+        wanted = [*([self.root] if self.root else []), *roots.folders(), roots.base]
         there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
         return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
 
@@ -86,7 +83,7 @@ class Manner:
 async def spec_of(run: Run, item: Item, places: Places, manner: Manner) -> WrittenSpec | SpecResult:
     """Write the ItemSpec; a result alone where the rules abstain."""
     try:
-        sizes = _sizes(item, places.roots(places.of(item, run.folder)))
+        sizes = _sizes(item, places.roots(item, run.folder))
         return await write_spec(run, item, sizes, folder=places.out, settings=manner.spec, memory=manner.memory)
     except NeedsModel as error:
         return SpecResult(status="NEEDS_MODEL", item_id=item.item_id, needs_model=_words(error), run_id=run.id)
@@ -100,16 +97,16 @@ async def checker_of(
     Raises:
         InputError: the ItemSpec lacks a section, a variable is not defined.
     """
-    base = places.of(item, run.folder)
+    roots = places.roots(item, run.folder)
     document = parse_spec(spec.value if isinstance(spec, Artifact) else spec)
     inputs = BuildInputs(
         item_id=item.item_id if item else document.item_id,
         description=item.description if item else document.description,
         item_text=item.text if item else None,
         spec=spec,
-        files=tuple(own_files(item, places.roots(base))) if item else (),
-        roots=places.folders(base),
-        variables={**places.roots(base).defaults, **places.variables},
+        files=tuple(own_files(item, roots)),
+        roots=places.folders(roots),
+        variables={**roots.defaults, **roots.given},
     )
     try:
         built = await build_checker(run, inputs, manner.sandbox, manner.build, folder)
@@ -118,24 +115,6 @@ async def checker_of(
     if manner.memory and built.done:
         await remember_spec(run, manner.memory, inputs.item_id, inputs.description, document)
     return built
-
-
-def open_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
-    """Read a checker folder that may be run.
-
-    Args:
-        strict: what its copy of the item says differently than it is read is an error.
-
-    Raises:
-        InputError: no such folder, a damaged file in it.
-    """
-    checker = load_checker(folder)
-    if not _NAME.fullmatch(checker.config.item_id):
-        what = f"item_id {checker.config.item_id!r} is not a name"
-        raise InputError(what, where=str(folder / CHECKER_FILE), hint="use letters, digits, `.`, `_` and `-`")
-    if strict and checker.item:
-        load_item(checker.item.path, strict=True)
-    return checker
 
 
 async def verdict_of(
@@ -155,10 +134,22 @@ async def verdict_of(
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
     """
-    item = item or checker.item
-    roots = places.roots(places.of(item, checker.folder))
-    inputs = Inputs.of(item, roots) if item else Inputs((), roots)
-    return await judge(run, checker, item, inputs, manner.sandbox, manner.occasion, copy_to=copy_to)
+    item, when = item or checker.item, manner.occasion
+    inputs = Inputs.of(item, places.roots(item, checker.folder))
+
+    async def step(*_: object) -> Verdict:
+        unused = when.fail_on_unused
+        verdict = await check_files(checker, item, inputs, manner.sandbox, when.as_of, fail_on_unused=unused)
+        audit_waivers(run.workspace.root, verdict, run.id)
+        return verdict
+
+    # It looks at the files of today, so it is journaled and never reused.
+    declared = [checker.sha256, item.sha256 if item else None, [name.written for name in inputs.names], when.as_of]
+    out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
+    verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
+    if copy_to:
+        await export(run.store, copy_to, artifact_bytes(verdict), progress=run.progress)
+    return verdict
 
 
 @dataclass(frozen=True)
@@ -169,37 +160,36 @@ class Judged:
     checker: Path
 
 
-@dataclass(frozen=True)
-class SentBack:
-    """The files show something against Section 4: its round corrects it, once, when the run is opened again."""
-
-
 async def check_all(
     run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
-) -> SpecResult | BuildResult | Judged | SentBack:
+) -> SpecResult | BuildResult | Judged | None:
     """Spec, build and run in one go; where one of them stops, its own answer.
+
+    None where the files show something against Section 4: its round corrects it, once, when the run is opened again.
 
     Args:
         copy_to: the file for a person's copy of the verdict.
     """
-    own_files(item, places.roots(places.of(item, run.folder)))  # an undefined variable is said before anybody is asked
+    own_files(item, places.roots(item, run.folder))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
     if isinstance(spec, SpecResult):
         return spec
     if not spec.ready and not await _is_taken(run, spec.result):
         command = f"transom answer {run.id} --choose N --by NAME" if run.state.waiting else None
         return spec.result.model_copy(update={"choose": command})
-    if unusable := _unusable(item, places.roots(places.of(item, run.folder))):
-        return _nothing_to_check(run, item, unusable)
+    if unusable := _unusable(item, places.roots(item, run.folder)):
+        # Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that.
+        row = GateRow(gate="inputs", passed=False, findings=unusable)
+        return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
     target = places.out / checker_folder(item.item_id) if places.out else None
     built = await checker_of(run, spec.document, item, places, manner, folder=target)
     if isinstance(built, BuiltChecker) and send_back(run, spec, built.result.against_spec):
-        return SentBack()
+        return None
     if isinstance(built, BuildResult):
         return built
     if not built.judges:
         return built.result
-    checker = open_checker(built.folder)
+    checker = load_checker(built.folder)
     return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
 
 
@@ -220,29 +210,18 @@ def checker_folder(item_id: str) -> str:
     return f"{item_id}_checker"
 
 
-@dataclass(frozen=True)
-class SpecFile:
-    """An ItemSpec as a person names it."""
-
-    text: str
-    item_id: str
-
-
-def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> SpecFile:
-    """Read an ItemSpec that a checker may be built from.
+def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> tuple[str, str]:
+    """The text of an ItemSpec that a checker may be built from, and the id of its item.
 
     Args:
         item: the item that it shall be for.
         allow_needs_review: take it although it opens with the comment that lists its findings.
 
     Raises:
-        InputError: not readable, not whole, with findings that nobody mended, or written for another item.
+        InputError: not readable, not whole, with findings that nobody mended, or written for another item: a checker
+            that is built from it would judge by what was never asked for.
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = bytes(error.object)[: error.start].count(b"\n") + 1
-        raise InputError("is not UTF-8", where=f"{path}:{line}", hint="save the file as UTF-8") from error
+    text = read_text(path)
     if is_marked(text) and not allow_needs_review:
         hint = "mend them, or add --allow-needs-review"
         raise InputError("the ItemSpec has findings that nobody mended", where=str(path), hint=hint)
@@ -251,46 +230,35 @@ def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False
     if not _NAME.fullmatch(document.item_id):
         what = f"the title names no item ({document.item_id!r})"
         raise InputError(what, where=str(path), hint="write `# ItemSpec: ID` with letters, digits, `.`, `_` and `-`")
-    if item:
-        _refuse_other(item, document.item_id, document.description, path)
-    return SpecFile(text, document.item_id)
+    if item and document.item_id != item.item_id:
+        what = f"the ItemSpec is for {document.item_id}, not for {item.item_id}"
+        raise InputError(what, where=str(path), hint="name the item that it was written for")
+    if item and " ".join(document.description.split()) != " ".join(item.description.split()):
+        hint = f"run: transom check spec {item.path}"
+        raise InputError("the ItemSpec was written for another description", where=str(path), hint=hint)
+    return text, document.item_id
 
 
-def _refuse_other(item: Item, item_id: str, description: str, path: Path) -> None:
-    """A checker built from another item's ItemSpec would judge this item by what it never asked for."""
-    if item_id != item.item_id:
-        what, hint = f"the ItemSpec is for {item_id}, not for {item.item_id}", "name the item that it was written for"
-    elif " ".join(description.split()) != " ".join(item.description.split()):
-        what, hint = "the ItemSpec was written for another description", f"run: transom check spec {item.path}"
-    else:
-        return
-    raise InputError(what, where=str(path), hint=hint)
-
-
-def own_files(item: Item, roots: Roots) -> Sequence[Path]:
+def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
     """The item's input files that exist, compressed ones included.
 
     Raises:
         InputError: a variable is not defined.
     """
-    found = [_existing(path) for _, path in Inputs.of(item, roots).paths]
-    return [Path(os.path.realpath(path)) for path in found if path]
+    paths = (path for _, path in Inputs.of(item, roots).paths)
+    return [Path(os.path.realpath(path)) for path in paths if os.path.isfile(path)]  # noqa: PTH113  is_file may raise
 
 
-def _unusable(item: Item, roots: Roots) -> dict[str, str]:
+def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
     """Why each input file that cannot be read is none, by its name in reports."""
-    gone = [(name, path) for name, path in Inputs.of(item, roots).paths if _existing(path) is None]
-    return {name if path.is_symlink() else roots.shown(path, name): _why_not(path) for name, path in gone}
-
-
-def _why_not(path: Path) -> str:
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return "a link to nothing" if path.is_symlink() else "no such file"
-    except OSError as error:
-        return os.strerror(error.errno or 0)
-    return "a folder without files" if stat.S_ISDIR(mode) else "not a regular file"
+    found: list[Finding] = []
+    for name, path in Inputs.of(item, roots).paths:
+        if not os.path.isfile(path):  # noqa: PTH113  as above
+            try:
+                TextFile(path).is_blank()
+            except InputError as error:
+                found.append(Finding("inputs", roots.shown(path, name), None, error.what))
+    return tuple(found)
 
 
 def input_problems(
@@ -307,11 +275,11 @@ def input_problems(
         wrong = {one.source_file: one.message for one in result.errors if one.line_number is None}
     else:
         wrong = {row.artifact: row.message for row in result.findings if row.gate == "inputs"}
-    roots, problems = places.roots(places.of(item, otherwise)), list[str]()
+    roots, problems = places.roots(item, otherwise), list[str]()
     for name in item.input_files:
         for written, path in roots.spread(name.written, item.where(name.line)):
             called = {written, roots.shown(path, written), path.name}
-            message = next((wrong[one] for one in (*called, *(f"{one}.gz" for one in called)) if one in wrong), None)
+            message = next((wrong[one] for one in called if one in wrong), None)
             if message:
                 hint = "; write ${NAME} and say --var NAME=PATH" if _SHELL.search(name.written) else ""
                 where = f"{item.where(name.line)}: {name.written}: {message}"
@@ -319,28 +287,15 @@ def input_problems(
     return problems
 
 
-def _nothing_to_check(run: Run, item: Item, unusable: Mapping[str, str]) -> BuildResult:
-    """Without an input there is no verdict, whatever else lies beside it; so nobody is asked to build for that."""
-    rows = tuple(Finding("inputs", name, None, message) for name, message in unusable.items())
-    row = GateRow(gate="inputs", passed=False, findings=rows)
-    return BuildResult(status="ERROR", item_id=item.item_id, gates=(row,), run_id=run.id)
-
-
-def _existing(path: Path) -> Path | None:
-    candidates = (path, Path(f"{path}.gz"))
-    return next((one for one in candidates if os.path.isfile(one)), None)  # noqa: PTH113  is_file may raise
-
-
 def _sizes(item: Item, roots: Roots) -> dict[str, int]:
     """Bytes of the input files that can be found; an ItemSpec can be written before there is any."""
     sizes: dict[str, int] = {}
     for name in item.input_files:
         try:
-            path = _existing(roots.expand(name.written, item.where(name.line)))
-        except InputError:
-            continue
-        if path:
+            _, path = roots.spread(name.written, item.where(name.line))[0]
             sizes[name.written] = path.stat().st_size
+        except (InputError, OSError):
+            continue
     return sizes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from transom import __version__
 from transom.canonical import Json, digest
@@ -48,13 +48,7 @@ class RoundRow(Shape):
     cache_write_tokens: int = 0
 
 
-class Document(Shape):
-    """Base of the answers: printed as JSON by their aliases."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-
-class SpecResult(Document):
+class SpecResult(Shape):
     """`check spec --format json`. Of `readings` a person may choose one, with the command `choose`."""
 
     schema_: Literal["transom.spec/1"] = Field(default="transom.spec/1", alias="schema")
@@ -135,7 +129,7 @@ class Combination(Shape):
     result: Expected | None = None
 
 
-class BuildResult(Document):
+class BuildResult(Shape):
     """`check build --format json`. `waits_for` says what a person must bring; it makes the exit code 3."""
 
     schema_: Literal["transom.build/1"] = Field(default="transom.build/1", alias="schema")
@@ -183,7 +177,7 @@ class ErrorRow(Shape):
     errors: tuple[Finding, ...]
 
 
-class Intervention(Document):
+class Intervention(Shape):
     """`human_intervention_report.json`: why a build could not be finished, and what a person can do about it."""
 
     schema_: Literal["transom.intervention/1"] = Field(default="transom.intervention/1", alias="schema")
@@ -205,7 +199,7 @@ class Intervention(Document):
 DOUBTS: Final = frozenset({"mutation", "untested"})
 
 
-class LintResult(Document):
+class LintResult(Shape):
     """`check lint --format json`. `remarks` are questions of the gates, and what they could not try."""
 
     schema_: Literal["transom.lint/1"] = Field(default="transom.lint/1", alias="schema")
@@ -218,7 +212,7 @@ class LintResult(Document):
         return 3 if self.findings and {row.gate for row in self.findings} <= DOUBTS else bool(self.findings)
 
 
-class BuildRecord(Document):
+class BuildRecord(Shape):
     """`build.json`: how a checker came to be. No clock, no path: equal builds give equal bytes.
 
     Attributes:

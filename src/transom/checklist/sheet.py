@@ -10,7 +10,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Final
 
@@ -30,8 +32,6 @@ COLUMNS: Final = (
     "owner",
     "expires",
 )
-_ALSO: Final = {"id": "item_id", "item": "item_id", "check": "description", "files": "input_files"}
-_ALSO_LISTS: Final = {"patterns": "pattern_items", "waivers": "waive_items", "reasons": "waive_reasons"}
 
 
 @dataclass(frozen=True)
@@ -51,31 +51,27 @@ def read_sheet(path: Path) -> list[SheetItem]:
             line.
     """
     text = read_text(path)
-    head = text.partition("\n")[0]
-    divider = max(",;\t", key=head.count)
+    divider = max(",;\t", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=divider)
     names = [_column(name, path) for name in next(rows, [])]
     if "description" not in names:
-        raise InputError(
-            "no column is called description", where=f"{path}:1", hint=f"name some of {', '.join(COLUMNS)}"
-        )
+        hint = f"name some of {', '.join(COLUMNS)}"
+        raise InputError("no column is called description", where=f"{path}:1", hint=hint)
     found: dict[str, SheetItem] = {}
     line = rows.line_num + 1
     for row in rows:
         cells = {name: cell.strip() for name, cell in zip(names, row, strict=False)}
         if any(cells.values()):
             one = _item(cells, path, line)
-            if one.name in found:
+            if found.setdefault(one.name, one) is not one:
                 what = f"{Path(one.name).stem} stands in line {found[one.name].line} already"
                 raise InputError(what, where=f"{path}:{line}", hint="give each item an item_id of its own")
-            found[one.name] = one
         line = rows.line_num + 1
     return list(found.values())
 
 
 def _column(name: str, path: Path) -> str:
-    plain = re.sub(r"\W+", "_", name.strip().lower())
-    known = (_ALSO | _ALSO_LISTS).get(plain, plain)
+    known = re.sub(r"\W+", "_", name.strip().lower())
     if known not in COLUMNS:
         near = nearest_key(known, COLUMNS)
         hint = f"did you mean {near}?" if near else f"the columns are {', '.join(COLUMNS)}"
@@ -85,25 +81,23 @@ def _column(name: str, path: Path) -> str:
 
 def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
     item_id = cells.get("item_id") or f"{path.stem}-{line:03}"
-    patterns, waivers = _texts(cells.get("pattern_items")), _texts(cells.get("waive_items"))
-    reasons = _texts(cells.get("waive_reasons"))
+    patterns, waivers, reasons = (_texts(cells, name) for name in ("pattern_items", "waive_items", "waive_reasons"))
+    who: dict[str, Json] = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
     if waivers and len(reasons) not in (0, 1, len(waivers)):
         what = f"there are {len(reasons)} waive_reasons for {len(waivers)} waive_items"
         raise InputError(what, where=f"{path}:{line}", hint="write one for all, or one for each")
-    if (reasons or cells.get("owner") or cells.get("expires")) and not waivers:
+    if (reasons or who) and not waivers:
         raise InputError("a reason, an owner or an expiry stands without waive_items", where=f"{path}:{line}")
-    reasons = reasons * len(waivers) if len(reasons) == 1 else reasons or [""] * len(waivers)
-    who = {name: cells[name] for name in ("owner", "expires") if cells.get(name)}
-    listed: list[Json] = [
-        {"pattern": waiver, **({"reason": reason} if reason else {}), **who}
-        for waiver, reason in zip(waivers, reasons, strict=True)
-    ]
+    why = cycle([{"reason": reason} for reason in reasons] or [{}])
     data: dict[str, Json] = {
         "item_id": item_id,
         "description": cells.get("description", ""),
         "requirements": {"value": len(patterns) or "N/A", "pattern_items": list(patterns)},
-        "input_files": list(_texts(cells.get("input_files"))),
-        "waivers": {"value": len(waivers) or "N/A", "waive_items": listed},
+        "input_files": list(_texts(cells, "input_files")),
+        "waivers": {
+            "value": len(waivers) or "N/A",
+            "waive_items": [{"pattern": one, **reason, **who} for one, reason in zip(waivers, why, strict=False)],
+        },
     }
     text = dump_yaml(data)
     try:
@@ -113,5 +107,5 @@ def _item(cells: dict[str, str], path: Path, line: int) -> SheetItem:
     return SheetItem(f"{item_id}.yaml", text, line)
 
 
-def _texts(cell: str | None) -> list[str]:
-    return [text.strip() for text in re.split(r"[;\n]", cell or "") if text.strip()]
+def _texts(cells: Mapping[str, str], name: str) -> list[str]:
+    return [text.strip() for text in re.split(r"[;\n]", cells.get(name, "")) if text.strip()]

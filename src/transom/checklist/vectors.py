@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 
 from transom.canonical import Json
@@ -17,29 +17,24 @@ class Call:
 
     Attributes:
         arguments: keyword arguments.
-        equals: keys of the result and their values.
-        reason_prefix: how the reason must begin.
+        equals: keys of the result and their values; a `reason` is how that begins.
     """
 
     arguments: Mapping[str, Json]
-    equals: Mapping[str, Json] = field(default_factory=dict)
-    reason_prefix: str = ""
+    equals: Mapping[str, Json]
 
     def problems(self, result: object) -> list[str]:
         """What is wrong with a result, empty if nothing is."""
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
-        found = [
+        reason, begins = result.get("reason"), str(self.equals.get("reason", ""))
+        told = isinstance(reason, str) and reason.startswith(begins)
+        wrong = [] if told else [f"reason {reason!r} is no text that begins with {begins!r}"]
+        return [
             f"{key} is {result.get(key)!r}, not {value!r}"
             for key, value in self.equals.items()
-            if type(result.get(key)) is not type(value) or result[key] != value
-        ]
-        reason = result.get("reason")
-        if not isinstance(reason, str):
-            found.append("reason is not a text")
-        elif not reason.startswith(self.reason_prefix):
-            found.append(f"reason {reason!r} does not begin with {self.reason_prefix!r}")
-        return found
+            if key != "reason" and (type(result.get(key)) is not type(value) or result[key] != value)
+        ] + wrong
 
 
 @dataclass(frozen=True)
@@ -51,8 +46,8 @@ class Vector:
     calls: tuple[Call, ...]
 
 
-def _match(text: Json, pattern: str, is_match: bool, kind: str, prefix: str = "", **more: Json) -> Call:
-    return Call({"text": text, "pattern": pattern, **more}, {"is_match": is_match, "kind": kind}, prefix)
+def _match(text: Json, pattern: str, is_match: bool, kind: str, reason: str = "", **more: Json) -> Call:
+    return Call({"text": text, "pattern": pattern, **more}, {"is_match": is_match, "kind": kind, "reason": reason})
 
 
 def _validates(name: str, *calls: Call) -> Vector:

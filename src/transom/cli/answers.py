@@ -171,7 +171,7 @@ async def with_readings(
         return answer
     knowledge = load_knowledge(session.settings.paths.knowledge_dirs)
     try:
-        files = own_files(item, places.roots(places.of(item, run.folder)))
+        files = own_files(item, places.roots(item, run.folder))
     except InputError:  # an ItemSpec can be written before a variable is defined
         files = ()
     given = {"requirements": item.requirements, "waivers": item.waivers}

@@ -21,8 +21,6 @@ from transom.cli.output import abandon_stdout, open_streams, print_text, say, un
 from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
 
-INTERRUPTED = 130
-
 COMPLETE = "_TRANSOM_COMPLETE"
 """The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
 
@@ -52,7 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _interrupted(begun)
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
         number = getattr(error, "errno", None)
-        return _machine(error, number) if number in _OF_THE_MACHINE else _defect(error, begun)
+        if number not in _OF_THE_MACHINE:
+            return _defect(error, begun)
+        where = getattr(error, "filename", None) or "output"
+        say(f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try again")
+        abandon_stdout()
+        return 2
     return code
 
 
@@ -83,11 +86,10 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
-    ] = False,
-) -> None:
+Version = Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)]
+
+
+def _root(version: Version = False) -> None:
     """Context-engineered agents with evidence: checklists, release readiness, stories, studies, and what they learn.
 
     Every model call sees only what it should; every step is kept, and its word is checked. Begin with `transom demo`.
@@ -116,15 +118,7 @@ def _interrupted(begun: list[Any]) -> int:
         if session.entry["command"] == "demo":
             commands = [" ".join(["transom demo", *(session.entry["given"]["products"] or ())])]
     say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
-    return INTERRUPTED
-
-
-def _machine(error: Exception, number: int) -> int:
-    """No space left, a read-only file system and the like: not a defect of ours, and no place to log it."""
-    where = getattr(error, "filename", None) or "output"
-    say(f"transom: {where}: {os.strerror(number)}; make room or choose another folder, then try again")
-    abandon_stdout()
-    return 2
+    return 130  # as a shell shows Ctrl-C
 
 
 def _defect(error: Exception, begun: list[Any]) -> int:

@@ -27,15 +27,14 @@ from transom.checklist.pipeline import (
     checker_folder,
     checker_of,
     input_problems,
-    open_checker,
     own_files,
     read_spec,
     spec_of,
     verdict_of,
 )
 from transom.checklist.results import BuildResult, SpecResult
-from transom.checklist.run import Verdict, printed
-from transom.checklist.run.stage import VERDICT_FILE
+from transom.checklist.run import Verdict, load_checker, printed
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli.answers import (
     Answer,
@@ -123,11 +122,11 @@ async def build(
     With -o: ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
-    spec = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
+    text, item_id = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
-    name = item.item_id if item else spec.item_id
+    name = item.item_id if item else item_id
     session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
@@ -142,11 +141,11 @@ async def build(
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
             target = places.out / checker_folder(name) if places.out else None
             async with _learning(session, options) as manner:
-                built = await checker_of(run, spec.text, item, places, manner, folder=target)
+                built = await checker_of(run, text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
-                await register_checker(store, item, built.folder, spec.text)
+                await register_checker(store, item, built.folder, text)
             await _finish(run, result)
     return print_build(session, result)
 
@@ -212,7 +211,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
     item = load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=several)
-    own_files(item, places.roots(places.of(item, item.path.parent)))  # an undefined variable is said before a run opens
+    own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with _learning(session, options) as manner:
@@ -241,7 +240,7 @@ async def run_one(
     """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
-    checker = open_checker(newest_checker(store, item)) if item else open_checker(target, strict=options.strict)
+    checker = load_checker(newest_checker(store, item)) if item else load_checker(target, strict=options.strict)
     if options.approved_only and not checker.approved.by:
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)

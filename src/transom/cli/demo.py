@@ -16,8 +16,8 @@ import typer
 import transom
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
-from transom.checklist.pipeline import Places, checker_of, open_checker, verdict_of
-from transom.checklist.run import Verdict, text_report, together
+from transom.checklist.pipeline import Places, checker_of, verdict_of
+from transom.checklist.run import Verdict, load_checker, text_report, together
 from transom.cli import investigate, story, study, window
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
@@ -35,10 +35,7 @@ from transom.llm import Chain, Request, ScriptedProvider
 _SHOWN = "VER-02"
 _WIDTH = 100
 _PARSER_CALL = 6  # after the five rounds of the specification
-Products = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="PRODUCT", help="checklist, investigator, stories, studies or learning; default: all."),
-]
+Products = Annotated[list[str] | None, typer.Argument(metavar="checklist|investigator|stories|studies|learning")]
 
 
 @command(root, "demo", example="transom demo")
@@ -160,7 +157,7 @@ async def _build(session: Session, examples: Path, item_id: str) -> tuple[str, s
             built = await checker_of(run, spec, item, Places(), manner, folder=None)
         if not (isinstance(built, BuiltChecker) and built.done):
             raise RunError("the build came to no checker", where=run.id, hint=f"see: transom runs show {run.id}")
-        verdict = await verdict_of(run, open_checker(built.folder), item, Places(), manner)
+        verdict = await verdict_of(run, load_checker(built.folder), item, Places(), manner)
         await run.finish(verdict.status)
     return run.id, verdict.status
 
@@ -176,11 +173,7 @@ _PARTS: dict[str, tuple[str, Callable[[Session, Path], Awaitable[Any]]]] = {
 
 
 def _apart(session: Session) -> Session:
-    """In a workspace of its own below the usual one, so that the examples claim none of a person's item ids.
-
-    Nor do a person's settings decide what the examples show or where their files go. Its runs are not resumed by
-    themselves: the demonstration is.
-    """
+    """In a workspace of its own, and by no settings of a person's, so that the examples claim none of her item ids."""
     settings = session.settings
     told = settings.origins.get("model") == "command line"
     apart = {

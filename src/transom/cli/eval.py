@@ -247,9 +247,8 @@ def investigator_runner(session: Session, chain: Chain) -> Runner:
 
 def written_replies(spec: str, cwd: Path) -> dict[str, Callable[[], Provider]]:
     """The `replies:FILE` of a `model` setting: a model's part, written by hand (see `transom.evals.replies`)."""
-    names = [name.strip() for name in spec.split(",")]
-    files = {name: cwd / name.removeprefix("replies:") for name in names if name.startswith("replies:")}
-    return {name: partial(WrittenReplies, path) for name, path in files.items()}
+    files = [name.strip() for name in spec.split(",") if name.strip().startswith("replies:")]
+    return {name: partial(WrittenReplies, cwd / name.removeprefix("replies:")) for name in files}
 
 
 class _Attempt:
@@ -271,10 +270,7 @@ class _Attempt:
             yield run, inquiry
 
     async def investigate(self, question: str, *, again: bool = True) -> Investigation | None:
-        """The answer; None where something is asked back that nobody answers.
-
-        A call that failed for a while is made once more, as `transom resume` does.
-        """
+        """The answer, also behind a call that failed once; None where something is asked back that nobody answers."""
         while True:
             async with self._opened(question) as (run, inquiry):
                 try:

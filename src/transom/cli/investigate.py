@@ -46,9 +46,7 @@ class InvestigateOptions:
     """What `investigate` takes beside the common options."""
 
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="The folder of the features' folders.")] = None
-    jira: Annotated[
-        str | None, typer.Option(metavar="URL", help="A Jira server; URL?jql=... says which issues. Token: JIRA_TOKEN.")
-    ] = None
+    jira: Annotated[str | None, typer.Option(metavar="URL", help="A Jira server, or URL?jql=...; JIRA_TOKEN.")] = None
     target: Annotated[str | None, typer.Option(metavar="STAGE", help="The stage that it is judged for.")] = None
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own criteria.")] = None
     waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="What a person signed away.")] = None

@@ -151,15 +151,14 @@ def report(session: Session, scope: Scope) -> int:
         if insights:
             lines += [style(title, "bold"), *table(rows_of(insights), indent="  ")]
     lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
-    document = {
+    document: dict[str, Any] = {
         "schema": "transom.learning-report/1",
         "generated_at": found.at,
         "playbook_stats": dict(stats),
-        "top_performers": [document_of(one) for one in found.best],
-        "worst_performers": [document_of(one) for one in found.worst],
-        "questions": [one.to_json() for one in found.questions],
     }
-    return session.report(document, *lines)
+    best, worst = ([document_of(one) for one in insights] for insights in (found.best, found.worst))
+    document |= {"top_performers": best, "worst_performers": worst}
+    return session.report(document | {"questions": [one.to_json() for one in found.questions]}, *lines)
 
 
 @command(cache_app, "stats", example="transom cache stats")

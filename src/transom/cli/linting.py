@@ -18,7 +18,7 @@ from transom.checklist.build.checker import BUILD_FILE
 from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
 from transom.checklist.item import item_findings
-from transom.checklist.pipeline import Places, open_checker, own_files
+from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
@@ -75,14 +75,14 @@ def approve(session: Session, folder: Folder, by: By) -> int:
 
     A later change of its atoms, YAML or ItemSpec voids the approval.
     """
-    checker = open_checker(folder)
+    checker = load_checker(folder)
     status = checker.build.status if checker.build else None
     if status not in ("done", "needs_review"):
         what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
         raise InputError(
             what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
         )
-    approval = approved(folder, checker.digests, by, datetime.now(UTC).isoformat(timespec="seconds"))
+    approval = approved(checker.digests, by, datetime.now(UTC).isoformat(timespec="seconds"))
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
@@ -122,11 +122,11 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
 async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Linted:
     """Every gate, on the files of today."""
     checker, sandbox = load_checker(folder), Sandbox(level=Level(level) if level else None)
-    base = places.of(checker.item, folder)
-    files = own_files(checker.item, places.roots(base)) if checker.item else ()
+    roots = places.roots(checker.item, folder)
+    files = own_files(checker.item, roots)
     if not files:
         raise InputError("its input files are not here", where=str(folder), hint="name their place with --var")
-    report = await regate(checker, None, files, places.folders(base), sandbox)
+    report = await regate(checker, None, files, places.folders(roots), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
         _keep(checker, report, sandbox)
     remarks = [row for gate in report.rows if gate.passed for row in gate.findings]

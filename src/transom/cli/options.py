@@ -19,8 +19,8 @@ from transom.checklist.item import Item, load_item
 from transom.checklist.pipeline import Manner, Places
 from transom.checklist.run import Verdict
 from transom.checklist.run.baseline import Baseline
+from transom.checklist.run.check import Occasion
 from transom.checklist.run.reports import REPORTS, report
-from transom.checklist.run.stage import Occasion
 from transom.checklist.run.verdict import Verdicts
 from transom.checklist.spec.document import clean
 from transom.checklist.spec.rounds import ROUNDS
@@ -70,9 +70,9 @@ class Options:
     out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Where copies for you go.")] = None
     as_of: Annotated[str | None, typer.Option(metavar="DATE", help="The day by which waivers expire; today.")] = None
     strict: Annotated[bool, typer.Option("--strict", help="What is read differently than written is an error.")] = False
-    fail_on_unused: Annotated[
-        bool, typer.Option("--fail-on-unused-waivers", help="A waiver that nothing needed fails the check.")
-    ] = False
+    fail_on_unused: Annotated[bool, typer.Option("--fail-on-unused-waivers", help="One unused waiver fails it.")] = (
+        False
+    )
     allow_needs_review: Annotated[
         bool, typer.Option("--allow-needs-review", help="Build although the ItemSpec has findings.")
     ] = False
@@ -83,9 +83,9 @@ class Options:
     approved_only: Annotated[bool, typer.Option("--approved-only", help="Refuse what nobody approved as is.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Copy every round's prompt and reply too.")] = False
     reports: _Reports = ()
-    baseline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="An earlier --report json:FILE: only what is new fails.")
-    ] = None
+    baseline: Annotated[Path | None, typer.Option(metavar="FILE", help="Only what is new since this JSON fails.")] = (
+        None
+    )
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many items at once.")] = 8
     unsafe: Annotated[bool, typer.Option(UNSAFE_OPTION, help="Run generated code with your own rights.")] = False
 

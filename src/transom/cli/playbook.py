@@ -63,12 +63,12 @@ def show(session: Session, insight: Id) -> int:
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
     state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    outcomes = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
+    figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
     lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
-    lines.append(f"{outcomes}; standing {one.lower_bound:.2f}")
+    lines.append(f"{figures}; standing {one.lower_bound:.2f}")
     for event in events:  # without what the insight itself shows
         data = {key: value for key, value in event.data.items() if key not in _SHOWN and value not in ("", None, [])}
-        lines.append(f"{event.at[:19]}Z  {event.kind}" + (f"  {plain(data)}" if data else ""))
+        lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
     return session.report({"schema": "transom.insight/1", **document_of(one), "history": history}, *lines)
 

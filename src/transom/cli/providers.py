@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from transom.config import Settings
 from transom.errors import SettingsError
+from transom.llm import Chain, Provider
 from transom.llm.naming import Surroundings, named_chain
-
-if TYPE_CHECKING:
-    from transom.config import Settings
-    from transom.llm import Chain, Provider
 
 _SEATS = {
     **{name: (f"checklist.{name}",) for name in ("analysis", "section1", "section2", "section3", "section4")},

@@ -42,7 +42,7 @@ async def list_runs(session: Session) -> int:
     """List the runs of the workspace, the newest first."""
     views = await all_views(session)
     rows = [_summary(one) for one in views]
-    shown = [(*[*row.values()][:4], (row["last_at"] or "-")[:19].replace("T", " ")) for row in rows]
+    shown = [(*[*row.values()][:4], f"{row['last_at'][:19]}Z" if row["last_at"] else "-") for row in rows]
     lines = table(shown, head=("RUN", "KIND", "NAME", "STATUS", "LAST")) or [f"no runs in {session.workspace_root}"]
     return session.report({"schema": "transom.runs/1", "runs": rows}, *lines)
 
@@ -127,13 +127,7 @@ def _stages(found: RunView) -> list[dict[str, Any]]:
 class Cleaning:
     """What goes and what stays."""
 
-    older_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AGE",
-            help="Runs last heard of longer ago: 30m, 12h, 7d, 2w. Default 7d, and runs that wait for a person stay.",
-        ),
-    ] = None
+    older_than: Annotated[str | None, typer.Option(metavar="AGE", help="Last heard of longer ago; default: 7d.")] = None
     keep_successful: Annotated[bool, typer.Option("--keep-successful", help="Keep what came to its end.")] = False
     archive: Annotated[bool, typer.Option("--archive", help="Pack each into archive/RUN.tar.gz first.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False

@@ -50,7 +50,7 @@ async def teach(
     """
     item = load_item(path)
     places = places_of(session, options, None)
-    found = own_files(item, places.roots(places.of(item, path.parent)))
+    found = own_files(item, places.roots(item, path.parent))
     if not found:
         raise InputError("none of its input_files is there", where=str(path), hint="teaching needs a real log")
     name = re.sub(r"[^a-z0-9]+", "_", f"taught_{item.item_id.lower()}").strip("_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -15,7 +15,7 @@ from transom.checklist.build.lessons import named_in
 from transom.checklist.copies import source_of
 from transom.checklist.run import Verdict, text_report
 from transom.checklist.run.loading import CONFIG
-from transom.checklist.run.stage import VERDICT_FILE
+from transom.checklist.run.verdict import VERDICT_FILE
 from transom.cli.checking import LEARNED
 from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
@@ -48,10 +48,12 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     verdict, _ = _verdict_of(folder, row, item)
     checker = _checker(folder, row)
     config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if (checker / CONFIG).is_file() else None
-    judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
+    items = config.items if config else ()
+    judged = [{**one.model_dump(mode="json", exclude_defaults=True), "quantifier": one.quantifier} for one in items]
     asked = " ".join(config.description.split()) if config else ""
     document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
-    lines = [*([f"asked: {asked}"] if asked else []), *(_rules(config) if config else ())]
+    lines = [f"asked: {asked}"] if asked else []
+    lines += [f"  {plain(one)}" for one in judged]
     lines += ["", *text_report(verdict, toned).rstrip("\n").split("\n"), "", f"run {row.id}, checker {checker}"]
     return session.report(document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines)
 
@@ -164,10 +166,3 @@ def _checker(folder: Path, row: RunRow) -> Path:
     """The folder of the checker that gave the verdict."""
     built = sorted(folder.glob(f"build/checker*/{CONFIG}"))
     return Path(str(row.inputs["checker"])) if row.inputs.get("checker") else built[-1].parent if built else folder
-
-
-def _rules(config: CheckerConfig) -> Iterator[str]:
-    """How each item is judged, a line each."""
-    for one in config.items:
-        rule = one.model_dump(mode="json", exclude_defaults=True, exclude={"id", "name"})
-        yield f"  {one.id} {one.name}: {plain({'quantifier': one.quantifier, **rule})}"

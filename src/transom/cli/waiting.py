@@ -108,11 +108,7 @@ class Answer:
 
     words: Annotated[
         str | None,
-        typer.Argument(
-            metavar="keep|redo|approve|refuse|WORDS",
-            help="keep: the file you edited counts. redo: make it again. approve, refuse: a tool call that waits."
-            " WORDS: what a question asks, or what a build that gave up should do.",
-        ),
+        typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say."),
     ] = None
     question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
@@ -126,7 +122,8 @@ class Answer:
 async def answer(session: Session, run: AnyRun = None, *, given: Answer, sheet: Sheet = None) -> int:
     """Answer what waits for a person.
 
-    That is a question, a choice between your file and its own, a tool call, or a build. See `transom waiting`.
+    keep: the file that you edited counts. redo: it is made again. approve, refuse: a tool call. Any other words answer
+    a question, or help a build that gave up. See `transom waiting`.
     """
     if sheet and run:
         raise InputError("a sheet names its runs", where="--file", hint="leave RUN out")
@@ -237,7 +234,7 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     try:
         given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"]]
         answers = [
-            (str(run), Answer(words, question, by=one["by"] or "", reason=one["reason"] or ""))
+            (str(run), Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")))
             for one, words, question in given
             for run in one["runs"]
         ]

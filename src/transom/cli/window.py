@@ -180,7 +180,7 @@ def _call_lines(call: Call) -> list[str]:
         **told,
         "left out": one["dropped"],
         "used": {share["name"]: f"{share['used']} of {share['limit']}" for share in one["shares"]},
-        "cache": {key: value for key, value in one["cache"].items() if key != "prefix"},
+        "cache": {key: value for key, value in one["cache"].items() if key != "prefix" and value},
     }
     lines = [f"  {name}: {plain(value)}" for name, value in beside.items() if value]
     return [style(head, "bold"), *table(rows, indent="  "), *lines]
@@ -226,7 +226,7 @@ async def list_all(session: Session) -> int:
     _tell(odd)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     cells = [
-        (one.trace_id, runs.get(one.trace_id, "-"), one.started_at[:19], one.spans, one.errors, one.open)
+        (one.trace_id, runs.get(one.trace_id, "-"), f"{one.started_at[:19]}Z", one.spans, one.errors, one.open)
         for one in traces
     ]
     lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]

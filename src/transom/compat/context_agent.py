@@ -12,7 +12,7 @@ from transom.checklist.item import load_item
 from transom.checklist.pipeline import Manner, Places, spec_of
 from transom.checklist.results import SpecResult
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-from transom.checklist.run.stage import Occasion
+from transom.checklist.run.check import Occasion
 from transom.checklist.spec.rounds import ROUNDS
 from transom.checklist.spec.write import WrittenSpec
 from transom.config import Settings, load_settings

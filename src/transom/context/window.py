@@ -76,7 +76,9 @@ def go_on(
 
 def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame:
     """The fixed part of a window, around a conversation; for the arguments and errors see `go_on`."""
-    return Frame.of(role, _ordered(role, blocks), budget)
+    given = (*role.prompt, *blocks)
+    _check_visible(role, given)
+    return Frame.of(role, tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given, budget)
 
 
 def check_message(
@@ -102,12 +104,6 @@ def check_message(
             hint="say it in several messages, let a tool read the long part, choose a model with a larger window, "
             "or say how large it is (llm.NAME.context_tokens, window.tokens)",
         )
-
-
-def _ordered(role: Role, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    given = (*role.prompt, *blocks)
-    _check_visible(role, given)
-    return tuple(sorted(given, key=lambda block: _TIERS.index(block.tier))) if blocks else given
 
 
 def _check_visible(role: Role, blocks: Sequence[Block]) -> None:

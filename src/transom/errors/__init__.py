@@ -29,7 +29,7 @@
     ├── MemoryUnavailable       memory cannot be reached; a run can go on without it
     ├── RunError                a run cannot be opened or continued
     │   ├── RunBusy             another process has locked the run
-    │   ├── Unanswered          a message failed in an earlier process, and another one followed
+    │   ├── Unanswered          a message failed in an earlier execution, and another one followed
     │   └── Paused              a run waits for a person or a model
     └── SandboxError            untrusted code could not be run
         ├── SandboxUnavailable  this machine supports no level of isolation

@@ -49,14 +49,14 @@ class RunBusy(RunError):
 
 
 class Unanswered(RunError, TimeoutError):
-    """A message of an earlier process failed and has no answer, and another message followed it.
+    """A message of an earlier execution failed and has no answer, and another message followed it.
 
     Attributes:
         by: the name of the error that stopped it.
     """
 
     def __init__(self, by: str, *, where: str | None = None) -> None:
-        what = f"the message was left without an answer when the code ran before ({by}), and something else was said"
+        what = f"the message failed in an earlier execution ({by}), and another message followed it"
         super().__init__(what, where=where, hint="begin with resume() to go on from the end")
         self.by = by
 

@@ -13,24 +13,24 @@ Tone = Callable[[str, str], str]
 """Marks a text as `pass`, `fail`, `error`, `warn` or `head`."""
 
 
-def junit(made: Evaluation) -> bytes:
+def junit(run: Evaluation) -> bytes:
     """Return JUnit XML: a case for each scenario, and a failed case for each regression."""
     results: dict[str, Result] = {"pass": "passed", "fail": "failed", "error": "error"}
     cases = []
-    for row in made.scenarios:
+    for row in run.scenarios:
         why = list(dict.fromkeys(text for epoch in row.details.epochs for text in epoch.why))
         scores = "\n".join(f"{name} {value:.3f}" for name, value in row.scores.items())
         seconds = sum(epoch.used.seconds for epoch in row.details.epochs)
         message = (why or [f"{sum(row.passes)} of {row.epochs} epochs passed"])[0]
-        cases.append(JUnitCase(row.id, made.suite, results[row.status], message, "\n".join(why), seconds, scores))
-    for number, text in enumerate(made.regression_analysis.regressions, 1):
-        cases.append(JUnitCase(f"regression {number}", made.suite, "failed", text))
-    return junit_report(made.suite, cases, made.fingerprint.model_dump())
+        cases.append(JUnitCase(row.id, run.suite, results[row.status], message, "\n".join(why), seconds, scores))
+    for number, text in enumerate(run.regression_analysis.regressions, 1):
+        cases.append(JUnitCase(f"regression {number}", run.suite, "failed", text))
+    return junit_report(run.suite, cases, run.fingerprint.model_dump())
 
 
-def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
+def text_lines(run: Evaluation, tone: Tone) -> Iterator[str]:
     """Yield the lines of a text report: scenarios, summary, changes against the baseline."""
-    for row in made.scenarios:
+    for row in run.scenarios:
         scores = ", ".join(f"{name} {value:.2f}" for name, value in row.scores.items() if value < 1)
         passed = f"{sum(row.passes)}/{row.epochs}" if row.epochs > 1 else ""
         yield "  ".join(filter(None, (tone(row.status, f"{row.status:5}"), row.id, passed, scores)))
@@ -40,7 +40,7 @@ def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
         yield from (f"         {text}" for text in why[:_SHOWN])
         if len(why) > _SHOWN:
             yield f"         and {len(why) - _SHOWN} more (--format json lists all)"
-    summary = made.summary
+    summary = run.summary
     k, always = list(summary.pass_k.items())[-1]
     many = f"{summary.total_scenarios} scenario{'' if summary.total_scenarios == 1 else 's'}"
     shown = [f"{summary.passed} of {many} passed"]
@@ -49,8 +49,8 @@ def text_lines(made: Evaluation, tone: Tone) -> Iterator[str]:
     yield ""
     yield tone("head", ", ".join(shown))
     yield from (f"  {name} {value:.2f}" for name, value in summary.avg_scores.items())
-    yield f"  {made.usage.tokens} tokens, {made.usage.seconds:.1f} s, by {made.fingerprint.model}, run {made.run_id}"
-    changes = made.regression_analysis
+    yield f"  {run.usage.tokens} tokens, {run.usage.seconds:.1f} s, by {run.fingerprint.model}, run {run.run_id}"
+    changes = run.regression_analysis
     yield f"against {changes.baseline}:" if changes.baseline else "no baseline; --save NAME keeps one"
     if changes.baseline:
         yield from change_lines(changes, tone)

@@ -17,7 +17,7 @@ class LinkedIssue:
 
     Attributes:
         relation: `subtask` or the link's text, e.g. `is blocked by`.
-        done: by its status category; None if that is unknown.
+        done: whether it is done, by its status category; None if that is unknown.
         locator: JSON pointer.
     """
 

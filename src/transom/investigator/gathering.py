@@ -178,7 +178,7 @@ async def summarised(
         answer = await call(stage, role, blocks, read_plain, tools=tools)
         text, read = answer.value, stage.host.chain.estimate_tokens(answer.request)
     except _NOTHING as error:
-        text, read, failed = "", 0, f"its reader came to nothing: {error.what}"
+        text, read, failed = "", 0, f"its reader failed: {error.what}"
         stage.memoise = not getattr(error, "retryable", False)  # a resumed run asks again
     checked = ledger.check(_within(uncited(text), _SUMMARY), names=[question, ref.source])
     struck = [Unsupported(text=one.sentence, why=one.why, where=ref.source) for one in checked.struck]
@@ -257,7 +257,7 @@ async def merge(run: Run, summaries: Mapping[str, str], ledger: Ledger) -> tuple
         rows = []
         for group, one in zip(groups, merged, strict=True):
             if one.artifact is None:
-                raise one.error or one.question or ReplyError("a merge came to nothing")
+                raise one.error or one.question or ReplyError("a merge of summaries failed")
             used += one.artifact.usage
             struck += one.artifact.value.struck
             name = f"{len(group)} sources from {group[0]['source']}"

@@ -111,8 +111,8 @@ class Judge:
         broken = [one for one in readings if not one.usable]
         if broken:
             parts.append(Part("mixed", "; ".join(f"{one.source} {one.why}" for one in broken)))
-        said = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
-        return parts or [Part("absent", said or f"{usable[0].source} says nothing of it")]
+        reasons = "; ".join(f"{one.source} {one.why}" for one in usable if one.why)
+        return parts or [Part("absent", reasons or f"{usable[0].source} says nothing of it")]
 
     def _document(self, rule: DocumentRule) -> Part:
         named = [one for one in self._readings if one.kind == "document" and names_document(rule, one)]
@@ -218,17 +218,17 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     flags = [one for one in figures if one.observation.measure == "performance.flag"]
     unclear = [one for one in measured if one.observation.unit == "?"]
     measured = [one for one in measured if one not in unclear]
-    held = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
-    missed = [one for one, bound in held if not _holds(one.observation, bound)]
+    checked = [(one, bound) for one in measured if (bound := _bound(one.observation, limits)) is not None]
+    missed = [one for one, bound in checked if not _holds(one.observation, bound)]
     missed += [one for one in flags if one.observation.value == "fail"]
     if missed:
         first = missed[0].observation
         bound = _bound(first, limits)
-        said = f"{first.label} {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
+        text = f"{first.label} {plain_number(first.number)} {first.unit}" if first.number is not None else first.label
         if bound is not None:
-            said += f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)} {first.unit})"
+            text += f" ({'at most' if first.at_most else 'at least'} {plain_number(bound)} {first.unit})"
         more = f", and {len(missed) - 1} more" if len(missed) > 1 else ""
-        return Part("fail", f"{said.strip()}{more}", missed, limits=True)
+        return Part("fail", f"{text.strip()}{more}", missed, limits=True)
     hoped = [one for one in figures if one.observation.nature in ("estimate", "planned")]
     if hoped:
         few = f"{len(hoped)} of {len(hoped) + len(measured)} figures are estimated or planned, no measurement"
@@ -240,12 +240,12 @@ def _of_limits(limits: dict[str, float], seen: Sequence[Seen]) -> Part:
     if high:
         first = high[0].observation
         return Part("mixed", f"{first.label} {plain_number(first.number or 0)}: the unit is not told", high)
-    if not held and not flags:
-        said = "no figure has a target" if measured else "no figure is told"
-        return Part("mixed" if measured else "absent", said, measured[:2])
-    tightest = sorted(held, key=lambda one: _slack(one[0].observation, one[1]))
+    if not checked and not flags:
+        text = "no figure has a target" if measured else "no figure is told"
+        return Part("mixed" if measured else "absent", text, measured[:2])
+    tightest = sorted(checked, key=lambda one: _slack(one[0].observation, one[1]))
     rests = [one for one, _ in tightest[:3]] or flags[:3]
-    return Part("pass", f"{len(held) or len(flags)} figures meet their targets", rests, limits=True)
+    return Part("pass", f"{len(checked) or len(flags)} figures meet their targets", rests, limits=True)
 
 
 def _bound(one: Observation, limits: dict[str, float]) -> float | None:

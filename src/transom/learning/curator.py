@@ -99,7 +99,7 @@ class Curator:
         """Hide an insight. It stays as a tombstone and is not learned again. InputError: no reason is given."""
         self._living(key)
         if not why.strip():
-            raise InputError("no reason is given", where=key, hint="say why (--why), for whoever meets it later")
+            raise InputError("no reason is given", where=key, hint="give a reason (--why) for later readers")
         return self._append("retired", key, {"why": why, "by": by})
 
     def restore(self, key: str, *, by: str = "") -> Insight:

@@ -203,13 +203,13 @@ class Playbook:
         vector = self.index.embed(draft.content)
 
         def put(run: Connection) -> tuple[str, bool]:
-            if there := same(self.ledger, self.index, self.view, draft, vector):
-                if not self.require(there).covers(draft):
+            if existing := same(self.ledger, self.index, self.view, draft, vector):
+                if not self.require(existing).covers(draft):
                     sources = [one.to_json() for one in draft.sources]
                     fields: dict[str, Json] = {"tags": [*draft.tags], "sources": [*sources], "egress": draft.egress}
-                    self.ledger.append(run, "seen", there, {**fields, "content": draft.content})
-                    self.reindex(run, there)
-                return there, False
+                    self.ledger.append(run, "seen", existing, {**fields, "content": draft.content})
+                    self.reindex(run, existing)
+                return existing, False
             key = self.ledger.add(run, draft)
             self.index.put_vector(run, self.reindex(run, key), vector)
             return key, True

@@ -29,7 +29,6 @@ class Capabilities:
             prompt: the server would hold every reply to it, or refuse the request.
         sampling: it takes a temperature.
         caching: whether a prefix that was seen before costs less, and whether the request has to mark where it ends.
-        cache_minimum: tokens below which a prefix is not cached; see `cache_terms`.
         tells_cost: its server reports the cost of each reply.
         bytes_per_token: of English, code and logs together; on the low side, so that estimates err upwards.
     """
@@ -43,7 +42,6 @@ class Capabilities:
     structured_with_tools: bool = True
     sampling: bool = False
     caching: Caching = "none"
-    cache_minimum: int = 0
     tells_cost: bool = False
     bytes_per_token: float = 3.0
 
@@ -56,8 +54,7 @@ class Capabilities:
         flags = [(one.name.replace("_", " "), getattr(self, one.name)) for one in fields(self) if one.type == "bool"]
         has = [what for what, there in flags if there]
         lacks = [f"no {what}" for what, there in flags if not there]
-        least = f", from {self.cache_minimum} tokens" if self.cache_minimum else ""
-        return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}{least}"
+        return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}"
 
 
 def common(several: Iterable[Capabilities]) -> Capabilities:
@@ -72,6 +69,5 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
     return Capabilities(
         context_tokens=min(one.context_tokens for one in many),
         caching=caching,
-        cache_minimum=0 if caching == "none" else max(one.cache_minimum for one in many),
         **able,
     )

@@ -156,8 +156,8 @@ class Chain:
         asked = [one for one in there if only in (None, one.name)]
         hear = noting(on_delta, heard) if len(asked) > 1 else on_delta
         for number, provider in enumerate(asked):
-            if number:
-                _tell_of_fallback(asked[number - 1], causes[-1], provider)
+            if number and not isinstance(causes[-1], NeedsModel):  # that the rules abstain is no trouble
+                _log.warning("%s; %s is asked next", _failed(asked[number - 1], causes[-1]), provider.name)
             guard_egress(request, provider, self.policy)
             if heard and hear:
                 hear(Again(_failed(asked[number - 1], causes[-1])))
@@ -232,11 +232,6 @@ def _no_reply(provider: Provider, returned: object) -> ProviderError:
 
 def _held(part: Part) -> Part:
     return ToolCall(part.id, part.name, held_arguments(part.arguments)) if isinstance(part, ToolCall) else part
-
-
-def _tell_of_fallback(failed: Provider, error: ProviderError, provider: Provider) -> None:
-    if not isinstance(error, NeedsModel):  # that the rules abstain is no trouble
-        _log.warning("%s; %s is asked next", _failed(failed, error), provider.name)
 
 
 def _failed(provider: Provider, error: ProviderError) -> str:

@@ -11,7 +11,7 @@ import difflib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError, ReplayMiss
@@ -83,14 +83,13 @@ class Recording:
             raise InputError(f"not a recording: its schema is not {RECORDING_SCHEMA}", where=str(path))
         window = data.get("context_tokens")
         try:
-            return cls(tuple([_call(one) for one in data["calls"]]), window if window is None else int(window))
+            calls = [
+                RecordedCall(str(one["role"]), str(one["digest"]), str(one["request"]), reply_from_json(one["reply"]))
+                for one in data["calls"]
+            ]
+            return cls(tuple(calls), window if window is None else int(window))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"a call of the recording cannot be read: {error}", where=str(path)) from error
-
-
-def _call(data: Any) -> RecordedCall:
-    reply = reply_from_json(data["reply"])
-    return RecordedCall(str(data["role"]), str(data["digest"]), str(data["request"]), reply)
 
 
 class ReplayProvider(Provider):

@@ -32,8 +32,20 @@ _STRATEGIES = get_args(Strategy)
 _HOTTEST = 2  # of any vendor; what a model does not take is left out later
 
 
+class _Canonical:
+    """Base of shapes that stand in every request of a conversation, so that their text is made once."""
+
+    def to_json(self) -> dict[str, Json]:
+        raise NotImplementedError
+
+    @once
+    def canonical(self) -> str:
+        """`to_json` as canonical text."""
+        return canonical_json(self.to_json())
+
+
 @dataclass(frozen=True)
-class Block:
+class Block(_Canonical):
     """A named piece of context.
 
     Attributes:
@@ -74,11 +86,6 @@ class Block:
             "data": self.data,
         }
 
-    @once
-    def canonical(self) -> str:
-        """`to_json` as canonical text; a block stands in every request of a conversation."""
-        return canonical_json(self.to_json())
-
 
 @dataclass(frozen=True)
 class Dropped:
@@ -93,7 +100,7 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class ToolSpec:
+class ToolSpec(_Canonical):
     """A tool that a role may call. `effect` says what a repetition would do; `unknown` is undeclared."""
 
     name: str
@@ -109,14 +116,9 @@ class ToolSpec:
             "effect": self.effect,
         }
 
-    @once
-    def canonical(self) -> str:
-        """`to_json` as canonical text."""
-        return canonical_json(self.to_json())
-
 
 @dataclass(frozen=True)
-class CallSettings:
+class CallSettings(_Canonical):
     """Settings of a model call. `temperature` is None where the provider has no sampling settings.
 
     Raises:
@@ -138,11 +140,6 @@ class CallSettings:
 
     def to_json(self) -> dict[str, Json]:
         return {"max_tokens": self.max_tokens, "temperature": self.temperature}
-
-    @once
-    def canonical(self) -> str:
-        """`to_json` as canonical text."""
-        return canonical_json(self.to_json())
 
 
 _SETTINGS = CallSettings()

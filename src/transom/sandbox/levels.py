@@ -65,10 +65,10 @@ def unavailable(level: Level, missing: str) -> SandboxUnavailable:
 def _try(level: Level) -> str | None:
     """Return why a level does not work here, or None."""
     try:
-        asked = request("probe", plan(level, Limits())) + request("probe", {"op": "load"}, b"answer = 42")
+        frames = request("probe", plan(level, Limits())) + request("probe", {"op": "load"}, b"answer = 42")
         done = subprocess.run(
             command(level),
-            input=asked,
+            input=frames,
             capture_output=True,
             timeout=_PROBE_SECONDS,
             env=environment(0),
@@ -87,6 +87,6 @@ def _try(level: Level) -> str | None:
             return locked.message
         loaded, _ = parse_reply(rest, "probe")
     except ValueError:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        return said[-1] if said else f"the child ended with code {done.returncode}"
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        return errors[-1] if errors else f"the child ended with code {done.returncode}"
     return None if loaded.ok else loaded.message

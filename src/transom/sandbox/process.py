@@ -33,7 +33,7 @@ async def start_group(*argv: str, **options: Any) -> Process:
 
 
 def kill_group(process: Process) -> None:
-    """Kill the whole group, and new children of bubblewrap, which die with it only a little later."""
+    """Kill the whole group, and new children of bubblewrap, which do not yet die with it."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGSTOP)  # no process is started from here on

@@ -15,7 +15,7 @@ from transom.server.problems import problem
 MOST_BYTES = 1_000_000
 """Largest body of a request."""
 
-_MOST_READ = 32 * MOST_BYTES  # of a body that is too large: a client sees no answer before it has sent everything
+_MOST_READ = 32 * MOST_BYTES  # read of a too large body, since a client reads the answer only after it has sent all
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::\d{1,5})?")
 _log = logging.getLogger(__name__)

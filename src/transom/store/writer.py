@@ -41,7 +41,7 @@ class Writer:
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs handed to the thread and not committed yet
         self._held: list[Job] = []
-        self._last = 0  # id of the task of the last write; 0 before the first
+        self._last = 0  # id of the task of the last awaited write; 0 before the first
         self._timed: asyncio.AbstractEventLoop | None = None  # the loop with a timer for held writes
         self._turn = 0.0
         self._door = Lock()  # so that no job can come after the last one

@@ -101,13 +101,13 @@ def read_reply(text: str, seat: Seat = "dev") -> Read:
     lines = _own_lines(text)
     if mixed := next((line for line in lines if re.search(r"[\"']decision[\"']\s*:", line, re.IGNORECASE)), ""):
         return Read(problem=f"the reply is JSON only in part: {_shown(mixed)}")
-    told = _labelled(lines)
-    summary = " ".join(told["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))])[:MAX_SUMMARY]
-    covers = [match for line in told["tes"] if (match := _COVERS.match(line))]
+    rows = _labelled(lines)
+    summary = " ".join(rows["sum"] or [line for line in lines if line and not _LABEL.match(_bare(line))])[:MAX_SUMMARY]
+    covers = [match for line in rows["tes"] if (match := _COVERS.match(line))]
     tests = {int(one[1]): tuple(re.findall(r"[^\s,;`]*\w[^\s,;`]*", one[2])) for one in covers}
     decision, problem = _decided(lines, _WORDS[seat]) if seat in _WORDS else ("", "")
-    files = dict(filter(None, map(_claim, told["fil"])))
-    return Read(decision, problem, summary, (*told["rea"], *told["ref"]), files, tests)
+    files = dict(filter(None, map(_claim, rows["fil"])))
+    return Read(decision, problem, summary, (*rows["rea"], *rows["ref"]), files, tests)
 
 
 def references(reasons: Sequence[str], criteria: int) -> tuple[str, ...]:

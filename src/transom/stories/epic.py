@@ -56,8 +56,8 @@ async def run_epic(epic: Epic, story: str | None = None) -> EpicResult:
     wanted = chosen(epic.backlog, story)
     check_command(epic.settings.tests)
     if mine := (await epic.places.project("diff", "--name-only", "HEAD")).splitlines():
-        told = "these changes are not committed: stories do not see them, and merges that touch these files stop"
-        epic.run.progress(f"{', '.join(mine[:5])}: {told}")
+        warning = "these changes are not committed: stories do not see them, and merges that touch these files stop"
+        epic.run.progress(f"{', '.join(mine[:5])}: {warning}")
     merged = await epic.places.project.merged(epic.backlog.epic, epic.settings.stories.target)
     before = {one.id: known for one in epic.backlog.stories if (known := _before(epic, one))}
     results = {key: known for key, known in before.items() if known.status == "done"}
@@ -170,4 +170,4 @@ def _understood(story: Story) -> str:
     """Describe a parsed story, and what SM still has to write."""
     read = f"{story.source}:{story.line}: {len(story.criteria)} acceptance criteria, {len(story.tasks)} tasks"
     valid, lacks = AgentValidator.validate_sm_output(story, StoryHandoff(story.id))
-    return read if valid else f"{read}; SM has to mend: {lacks.removeprefix(f'{story.source}: ')}"
+    return read if valid else f"{read}; SM has to correct: {lacks.removeprefix(f'{story.source}: ')}"

@@ -75,11 +75,11 @@ async def judge(
 def _refused(change: Change, story: Story, rules: Rules, named: frozenset[str]) -> str:
     """Return why a change is not allowed: not in the story's files, or it affects test runs; "" if allowed."""
     if change.mode == "120000":
-        return "it is a link, which no diff shows the contents of"
+        return "it is a link; a diff does not show its contents"
     if change.mode == "160000":
-        return "it is a repository of its own, which no diff shows the contents of"
+        return "it is a git repository; a diff does not show its contents"
     if _fits(change.path, rules.backlog):
-        return "it is the backlog's, which the orchestrator writes"
+        return "it belongs to the backlog, which only the orchestrator writes"
     if change.path not in named and _fits(change.path, (*PROTECTED, *rules.protected)):
         return "it decides how tests are run or what git sees, and the story does not name it"
     if story.allowed and not _fits(change.path, (*story.allowed, *rules.also_allowed)):

@@ -123,7 +123,7 @@ class Git:
         return await self("commit-tree", tree, *words, stdin=message, env=await self._who())
 
     async def merge(self, commit: str, message: str) -> str:
-        """Merge a commit into the checked-out branch; returns git's message on a conflict, which is rolled back."""
+        """Merge a commit into the checked-out branch; "" or git's message on a conflict, which is rolled back."""
         words = ("merge", "--quiet", "--no-verify", "-m", message, commit)
         code, out, err = await self.attempt(*words, env=await self._who())
         if code:
@@ -131,7 +131,7 @@ class Git:
         return _one_line(out or err) if code else ""
 
     async def forward(self, branch: str, old: str, new: str) -> str:
-        """Fast-forward a branch, also if checked out; returns git's message on failure, e.g. for local changes."""
+        """Fast-forward a branch, also if checked out; "" or git's message on failure, e.g. for local changes."""
         if folder := (await self.worktrees()).get(branch):
             code, out, err = await Git(folder).attempt("merge", "--ff-only", "--quiet", new)
         else:

@@ -222,14 +222,14 @@ class StoryFlow:
 
     async def _inspect(self, number: int, head: str, evidence: Evidence, tests: Comparison) -> tuple[str, ...]:
         """Ask QA about work without findings; returns QA's findings."""
-        told: Json = {
+        results: Json = {
             **tests.after.counts,
             "failed_before_as_well": list(tests.old_failures),
             "covered": {str(key): list(value) for key, value in evidence.covered.items()},
             "uncovered": list(evidence.uncovered),
         }
         diff = await self.epic.places.project.diff(self.base.base, head)
-        more: dict[str, Json] = {"tests": told, "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa")}
+        more: dict[str, Json] = {"tests": results, "diff": self.handoff.cut(diff, _DIFF_SHOWN, "diff for qa")}
         said = await self.seats.ask("qa", number, self.story, more, head)
         read = read_reply(said.value.reply, "qa")
         valid, decision = AgentValidator.validate_qa_output(said.value.reply, self.handoff, tests)

@@ -56,11 +56,11 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     model = np.linalg.lstsq(left.T @ left + ridge, left.T @ (weights * seen), rcond=None)[0]
 
     candidates = [nearby_design(study, best.params, spread, pick) | choices for _ in range(_CANDIDATES)]
-    there = np.array([_place(study, numeric, one) for one in candidates]) - centre
-    expected: Any = np.column_stack([np.ones(len(there)), there]) @ model
+    points = np.array([_place(study, numeric, one) for one in candidates]) - centre
+    expected: Any = np.column_stack([np.ones(len(points)), points]) @ model
     costs = expected[:, 0] + _VIOLATION * np.maximum(0, expected[:, 1:]).sum(axis=1)
     if failed := [_place(study, numeric, trial.params) for trial in trials if trial.kind == "failed"]:
-        costs += _FAILS * (_nearest(there, np.array(failed) - centre) < _nearest(there, places))
+        costs += _FAILS * (_nearest(points, np.array(failed) - centre) < _nearest(points, places))
     return [candidates[n] for n in np.argsort(costs)]
 
 

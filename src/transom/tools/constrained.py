@@ -114,7 +114,7 @@ class FileSession:
         for file in found.files:
             name = fresh.get(real_path(file.path)) or catalogue.name_of(file.path)
             files.append({"path": name, "size": file.size, "type": file.type})
-        content: Json = {"files": files, "total_found": found.total_found, "truncated": found.truncated}
+        content: Json = {"files": files, "total_found": found.total_found, "truncated": found.total_found > len(files)}
         return ToolReturn(content, _note(0, new))
 
     def _header(self, arguments: Any) -> ToolReturn:

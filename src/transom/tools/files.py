@@ -47,11 +47,10 @@ class Listed:
 
 @dataclass(frozen=True)
 class Listing:
-    """The result of a discovery; `truncated` says whether files were left out."""
+    """The result of a discovery: the listed files, and how many there are."""
 
     files: tuple[Listed, ...]
     total_found: int
-    truncated: bool
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def discover(
                 seen.add(real_path(path))
                 found.append(path)
     listed = tuple(Listed(path, shown_name(path, roots), path.stat().st_size, file_type(path)) for path in found[:most])
-    return Listing(listed, len(found), len(found) > most)
+    return Listing(listed, len(found))
 
 
 def expand(written: str, variables: Mapping[str, Path]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypeAlias, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from transom.canonical import Json
@@ -70,7 +71,8 @@ def _made(function: Any, name: str, terms: dict[str, Any]) -> ToolDefinition:
     name = name or function.__name__
     described, about = _documented(inspect.getdoc(function) or "")
     model, names = _model(function, name, about)
-    schema: Any = _untitled(model.model_json_schema())
+    schema = model.model_json_schema(schema_generator=_Untitled)
+    del schema["title"]
 
     def checks(arguments: Arguments) -> list[str]:
         try:
@@ -135,18 +137,11 @@ def _returned(value: Any) -> Json | ToolReturn:
     return found
 
 
-def _untitled(schema: Any, *, named: bool = False) -> Any:
-    """A schema without the titles that pydantic makes of names: they are of no use to a model.
+class _Untitled(GenerateJsonSchema):
+    """Schemas without the titles that pydantic makes of the names of fields: they are of no use to a model."""
 
-    Args:
-        named: whether its keys are names of the program's, one of which may be `title`.
-    """
-    if isinstance(schema, list):
-        return [_untitled(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = schema.items() if named else [(key, one) for key, one in schema.items() if key != "title"]
-    return {key: _untitled(one, named=not named and key in ("properties", "$defs")) for key, one in kept}
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002  pydantic's signature
+        return False
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:

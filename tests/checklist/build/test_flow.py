@@ -84,7 +84,7 @@ SCENARIOS = {
     "a value that is no text": Scenario(
         {"parser": [parser(NUMBER_VALUE)], "logic": [logic()], "repair_a": [parser()]},
         "parser logic validate repair_a validate done",
-        ["value is float, not str"],
+        ["value: Input should be a valid string"],
         ["checker.yaml"],
     ),
     "a field that nobody emits": Scenario(
@@ -101,12 +101,12 @@ SCENARIOS = {
             "repair_b": [logic()],
         },
         "parser logic validate repair_a validate repair_b validate done",
-        ["value is float, not str", "block.watts"],
+        ["value: Input should be a valid string", "block.watts"],
     ),
     "a repair of A that emits other fields asks the logic again": Scenario(
         {"parser": [parser(NUMBER_VALUE)], "logic": [logic(), logic()], "repair_a": [parser(MORE_FIELDS)]},
         "parser logic validate repair_a logic validate done",
-        ["value is float, not str"],
+        ["value: Input should be a valid string"],
     ),
     "the parser's tag is missing, twice": Scenario(
         {"parser": ["no tag", "none either"], "logic": [logic()], "repair_a": [parser()]},
@@ -121,7 +121,7 @@ SCENARIOS = {
     "the logic's tag is missing, and the parser is broken: A first, and no repair of what it makes void": Scenario(
         {"parser": [parser(NUMBER_VALUE)], "logic": ["no tag", "none either", logic()], "repair_a": [parser()]},
         "parser logic repair_a logic validate done",
-        ["value is float, not str"],
+        ["value: Input should be a valid string"],
     ),
     "an own B that is wrong": Scenario(
         {"parser": [parser()], "logic": [logic(OWN, BAD_B)], "repair_b": [logic(OWN, STANDARD_SOURCE)]},
@@ -144,7 +144,7 @@ SCENARIOS = {
     "a repair that helps nothing, until nobody may repair": Scenario(
         {"parser": [parser(NUMBER_VALUE)], "logic": [logic()], "repair_a": [parser(NUMBER_VALUE)] * 3},
         "parser logic validate repair_a validate repair_a validate repair_a validate human_required",
-        ["value is float, not str"] * 3,
+        ["value: Input should be a valid string"] * 3,
         status="human_required",
     ),
 }
@@ -356,7 +356,7 @@ async def test_a_build_that_gives_up_leaves_a_report_and_a_stub(desk: Desk) -> N
     left = [json.loads((logs / f"iteration_{number}.json").read_text()) for number in (1, 2, 3)]
     assert left == report["error_history"]
     assert report["failure_summary"].startswith("3 repairs did not help; [")
-    assert "value is float" in str(report["last_validation_errors"])
+    assert "value: Input should be a valid string" in str(report["last_validation_errors"])
     assert report["last_generated_code"]["atom_a"] == NUMBER_VALUE
     assert report["last_validation_errors"][0]["artifact"] == "atom_a"
     assert report["suggested_actions"]

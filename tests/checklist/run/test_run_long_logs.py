@@ -18,7 +18,7 @@ from tests.fuzzing import examples
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.run import LoadedChecker, artifact_bytes, load_checker
 from transom.checklist.run.pieces import with_pieces
-from transom.checklist.run.runner import Scope, Seen, hand_over, scope_of
+from transom.checklist.run.runner import Scope, Seen, declared, hand_over
 from transom.errors import AtomFailed
 from transom.sandbox import Sandbox
 
@@ -245,7 +245,7 @@ def test_a_hint_that_finds_no_end_is_an_error_however_far_down(tmp_path: Path, m
 @pytest.mark.parametrize("told", ["SCOPE = 3", "SCOPE = ['line']", "SCOPE = 'record'\nRECORD_START = ''"])
 def test_a_scope_that_is_none_is_refused(told: str) -> None:
     with pytest.raises(AtomFailed, match="SCOPE"):
-        asyncio.run(scope_of(LocalWorker(told)))
+        asyncio.run(declared(LocalWorker(told)))
 
 
 def _checker(folder: Path, atoms: str, config: str = CONFIG) -> LoadedChecker:

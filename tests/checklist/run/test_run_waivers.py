@@ -44,7 +44,7 @@ def waive(
 ) -> Outcome:
     items = tuple(p if isinstance(p, Waiver) else Waiver(pattern=p) for p in patterns)
     evidence = Evidence((File("sta.log", "sta_log", "primary", lambda: [log]),), ())
-    outcome = Outcome(found=found, missing=missing, extra=extra)
+    outcome = Outcome(found_items=found, missing_items=missing, extra_items=extra)
     return apply_waivers(outcome, Waivers(value=len(items), waive_items=items), config, evidence, AS_OF)
 
 
@@ -96,14 +96,14 @@ def test_what_fits(pattern: str, value: str, kind: str, text: str) -> None:
 def test_what_does_not_fit(pattern: str, value: str) -> None:
     result = waive(pattern, missing=(violation(value),))
     assert result.waived == ()
-    assert len(result.missing) == 1
+    assert len(result.missing_items) == 1
 
 
 def test_a_stage_counts_only_if_a_log_shows_it() -> None:
     shown = waive("synthesis", missing=(violation(),), log="mode: Synthesis, wireload")
     assert [one.waiver.match for one in shown.waived] == ["keyword"]
     part = waive("synthesis", missing=(violation(),), log="resynthesis_tool")
-    assert part.unused[0].why == "no log shows the stage 'synthesis'"
+    assert part.unused_waivers[0].why == "no log shows the stage 'synthesis'"
 
 
 def test_keywords_can_be_switched_off() -> None:
@@ -115,7 +115,7 @@ def test_the_first_waiver_of_the_list_counts_and_the_others_are_used_all_the_sam
     first = Waiver(pattern="SPEF*", reason="one", owner="ann", expires="2026-06-30")
     result = waive(first, "2.4", missing=(violation(),))
     assert [(w.waiver.pattern, w.waiver.reason, w.waiver.owner) for w in result.waived] == [("SPEF*", "one", "ann")]
-    assert result.unused == ()
+    assert result.unused_waivers == ()
 
 
 def test_missing_and_extra_are_moved_with_their_origin() -> None:
@@ -137,7 +137,7 @@ def test_missing_and_extra_are_moved_with_their_origin() -> None:
 )
 def test_an_unused_waiver_says_why(pattern: str | Waiver, why: str) -> None:
     passed = CheckedItem(**violation("Weaver", id_="2.2", source="top.v").model_dump(exclude={"nearest", "severity"}))
-    (unused,) = waive(pattern, missing=(), found=(passed,)).unused
+    (unused,) = waive(pattern, missing=(), found=(passed,)).unused_waivers
     assert (unused.why, unused.tag, unused.severity) == (why, "[WAIVER]", "WARN")
 
 
@@ -160,10 +160,10 @@ PATTERN = TEXT.filter(lambda pattern: pattern.replace("|", "").strip() != "")
 def test_every_violation_is_kept_or_moved_and_never_both(patterns: list[str], values: list[str]) -> None:
     before = tuple(violation(value, source=None) for value in values)
     result = waive(*patterns, missing=before)
-    assert len(result.missing) + len(result.waived) == len(before)
-    assert sorted([*(m.value for m in result.missing), *(w.value for w in result.waived)]) == sorted(values)
+    assert len(result.missing_items) + len(result.waived) == len(before)
+    assert sorted([*(m.value for m in result.missing_items), *(w.value for w in result.waived)]) == sorted(values)
     used = {waived.waiver.pattern for waived in result.waived}
-    assert not used & {unused.pattern for unused in result.unused}
+    assert not used & {unused.pattern for unused in result.unused_waivers}
 
 
 @given(value=st.text("ab[]1", min_size=1, max_size=6), pattern=st.text("ab[]1*?", min_size=1, max_size=6))

@@ -13,7 +13,7 @@ from benchmarks.spec_tokens import CHECKS
 from transom.checklist.item import Item, load_item
 from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
 from transom.checklist.spec.document import parse_spec
-from transom.checklist.spec.similar import BLOCK, recall_similar, remember_spec
+from transom.checklist.spec.similar import SIMILAR, recall_similar, remember_spec
 from transom.checklist.spec.write import write_spec
 from transom.llm import Chain, Reply, Request, RulesProvider, ScriptedProvider, estimate_tokens
 from transom.memory import Memory, SqliteMemory
@@ -59,9 +59,9 @@ async def test_the_nearest_items_stand_in_the_first_window_alone_and_change_no_r
             await remember_spec(run, memory, item.item_id, item.description, document)
         after, log = await written(tmp_path / "after", item, memory)
     assert after == before
-    shown = [text for one in log if (text := one.window.text(BLOCK))]
+    shown = [text for one in log if (text := one.window.text(SIMILAR))]
     assert len(shown) == 1
-    assert shown[0] == log[0].window.text(BLOCK)
+    assert shown[0] == log[0].window.text(SIMILAR)
     assert (shown[0].count("\n- "), shown[0].count("Type 4; validation items: Netlist File Loading Status")) == (3, 3)
     assert item.description not in shown[0], "its own reading is no example"
     assert estimate_tokens(shown[0]) < 600

@@ -183,10 +183,11 @@ class _Nodes:
         # A person may finish the stub in its place: then that counts as an edit of what was tried last.
         made = {ATOMS_FILE: state.atoms, CHECKER_FILE: state.config}
         for name, data in {**stub_files(state), REPORT_FILE: text}.items():
-            tried = made.get(name)
-            if tried and _lies_edited(tried, target / name):
-                data = tried.path.read_bytes()  # she mends it where it lies; the record makes every verdict an ERROR
+            tried, copy = made.get(name), target / name
             path = tried.path if tried else None
+            # Her version of what was tried last stays where it lies; the record makes every verdict an ERROR.
+            hers = tried and tried.by == A_PERSON and copy.is_file() and copy.read_bytes() == tried.path.read_bytes()
+            data = copy.read_bytes() if hers else data
             await export(self.run.store, target / name, data, artifact=path, progress=self.run.progress)
         await self._write_beside(state.inputs, target)
         await hand_over(self.run, state.iteration, [one.path for one in made.values() if one])
@@ -245,11 +246,6 @@ def _after(state: BuildState, role: str, unread: tuple[Finding, ...], stuck: str
     if stuck:
         return replace(state, stuck=stuck)
     return replace(state, tried=(*state.tried, RepairAttempt(role, state.findings)), unread=unread)
-
-
-def _lies_edited(tried: Artifact[Any], copy: Path) -> bool:
-    """Whether a person's copy is her version of what was tried last."""
-    return tried.by == A_PERSON and copy.is_file() and copy.read_bytes() == tried.path.read_bytes()
 
 
 def _adopt_edits(run: Run, target: Path) -> None:

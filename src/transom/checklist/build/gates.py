@@ -82,7 +82,6 @@ class GateReport:
     Attributes:
         rows: every gate that was run, in order; each finding names the artifact that must be repaired.
         mutation: the score, None where the gate was not reached or had nothing to alter.
-        tests: the combinations of requirements and waivers that were asked for.
     """
 
     rows: tuple[GateRow, ...]
@@ -141,7 +140,9 @@ async def _run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> 
             parsed, entries, files = await _parser_rows(whole or await start(atoms.a), trial, may_be_silent=silent)
         own = item_values(config, trial.item, entries) if config else {}
         if whole or tree_of(atoms.logic):
-            rows += await _logic_rows(whole or await start(atoms.logic), atoms, tuple(own))
+            logic = whole or await start(atoms.logic)
+            rows += [_row(f"vectors.{vector.name}", await check_vector(logic, vector)) for vector in VECTORS]
+            rows.append(_row("likeness", await check_likeness(logic, atoms, tuple(own))))
         rows += parsed
         if config and file:
             rows.append(_row("hard_coding", check_hard_coding(atoms, own)))
@@ -166,11 +167,6 @@ def _disagreement(test: Combination) -> Finding:
         one.model_dump_json(exclude_defaults=True) for one in (test.expected, test.result or test.expected)
     )
     return Finding("tests", artifact, None, f"{test.name} on {first!r}: {result}, expected is {expected}")
-
-
-async def _logic_rows(prober: Prober, atoms: Parts, own: tuple[str, ...]) -> list[GateRow]:
-    rows = [_row(f"vectors.{vector.name}", await check_vector(prober, vector)) for vector in VECTORS]
-    return [*rows, _row("likeness", await check_likeness(prober, atoms, own))]
 
 
 def _static_rows(atoms: Parts) -> list[GateRow]:

@@ -50,12 +50,8 @@ class FileOverview(Shape):
             [f"{file.name} ({file.size} bytes, {file.type})" for file in self.files if file.own is wanted]
             for wanted in (True, False)
         )
-        rows = [
-            *(["The item's input files:"] if own else []),
-            *own,
-            *(["Other files:"] if own and others else []),
-            *others,
-        ]
+        rows = ["The item's input files:", *own, *(["Other files:"] if others else [])] if own else []
+        rows += others
         if self.total_found > len(self.files):
             rows.append(f"... and {self.total_found - len(self.files)} more")
         return "\n".join([*rows, *(f"not shown: {reason}" for reason in self.skipped)])

@@ -13,7 +13,7 @@ from transom.canonical import Json, digest
 from transom.checklist.atoms import Entry, Source
 from transom.checklist.build.artifacts import ATOM_A, split
 from transom.checklist.run.pieces import with_pieces
-from transom.checklist.run.runner import extract, scope_of, sources_of
+from transom.checklist.run.runner import declared, extract
 from transom.errors import AtomFailed
 from transom.formats.text_files import Facts, TextFile
 from transom.gates import Finding
@@ -99,14 +99,14 @@ class Prober:
         """As `answer`, but asked although it was before."""
         try:
             worker = await self._started()
-            return Answer(tuple(await extract(worker, await scope_of(worker), _Shown(name, text), name)))
+            return Answer(tuple(await extract(worker, (await declared(worker))[0], _Shown(name, text), name)))
         except AtomFailed as error:
             await self.close()
             return Answer(refused=error.what)
 
     async def sources(self) -> tuple[Source, ...]:
         """The kinds of files that the atoms declare."""
-        return await sources_of(await self._started())
+        return (await declared(await self._started()))[1]
 
     async def findings(self, check: Check, gate: str, artifact: str = ATOM_A) -> list[Finding]:
         """What a check of an artifact says; a crash of the code is a finding on the atom in which it happened."""

@@ -71,7 +71,9 @@ def read_logic(reply: str) -> LogicReply:
     try:
         result.config("item", "description")
     except ValidationError as error:
-        raise ReplyError(_first_problem(error), where=LOGIC_TAG) from error
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the document"
+        raise ReplyError(f"{place}: {first['msg']}", where=LOGIC_TAG) from error
     return result
 
 
@@ -153,9 +155,3 @@ def _yaml(text: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ReplyError("there is no YAML mapping", where=LOGIC_TAG)
     return dict(data)
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the document"
-    return f"{place}: {first['msg']}"

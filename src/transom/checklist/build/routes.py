@@ -16,22 +16,7 @@ _DOUBTS = DOUBTS | {"examples"}
 _KEY = re.compile(r"""["'](\w+)["']\s*(?::|\]\s*=(?!=))""")
 
 
-def after_preprocess(state: BuildState) -> str:
-    """Without files to look at there is nothing to write a parser for."""
-    return "done" if state.result else "parser"
-
-
-def after_parser(state: BuildState) -> str:
-    """A parser that could be read goes on to its logic."""
-    return _repair(state) if state.unread else "logic"
-
-
-def after_logic(state: BuildState) -> str:
-    """A configuration that could be read is tried."""
-    return _repair(state) if state.unread else "validate"
-
-
-def after_validate(state: BuildState) -> str:
+def _after_validate(state: BuildState) -> str:
     """Done, or a repair, or a person; what passed and left questions goes to its writer first."""
     if state.findings:
         return _repair(state)
@@ -39,21 +24,14 @@ def after_validate(state: BuildState) -> str:
     return "questions" if asks and state.atom_a and state.atom_a.by not in ("rules", A_PERSON) else "done"
 
 
-def after_questions(state: BuildState) -> str:
-    """An answer may say that the parser must be mended."""
-    return _repair(state) if state.unread else "done"
-
-
-def after_repair_a(state: BuildState) -> str:
+def _after_repair_a(state: BuildState) -> str:
     """The logic is written again only where it has none yet or the parser's fields are others than before."""
-    if state.stuck or state.unread:
-        return _repair(state)
-    return "validate" if state.logic and not state.fields_changed else "logic"
+    return _unless_unread(state, "validate" if state.logic and not state.fields_changed else "logic")
 
 
-def after_repair_b(state: BuildState) -> str:
-    """What was mended is tried."""
-    return _repair(state) if state.stuck or state.unread else "validate"
+def _unless_unread(state: BuildState, then: str) -> str:
+    """A reply that could not be read, or that nobody could give, is repaired."""
+    return _repair(state) if state.stuck or state.unread else then
 
 
 def emitted_fields(code: str) -> frozenset[str]:
@@ -78,13 +56,14 @@ _ENDS = ("repair_a", "repair_b", *ENDS)
 ROUTES: Mapping[str, Route[BuildState]] = MappingProxyType(
     {
         "load_spec": to("preprocess"),
-        "preprocess": Route(("parser", "done"), after_preprocess),
-        "parser": Route(("logic", *_ENDS), after_parser),
-        "logic": Route(("validate", *_ENDS), after_logic),
-        "validate": Route(("questions", *_ENDS), after_validate),
-        "questions": Route(_ENDS, after_questions),
-        "repair_a": Route(("validate", "logic", *_ENDS), after_repair_a),
-        "repair_b": Route(("validate", *_ENDS), after_repair_b),
+        # Without files to look at there is nothing to write a parser for.
+        "preprocess": Route(("parser", "done"), lambda state: "done" if state.result else "parser"),
+        "parser": Route(("logic", *_ENDS), lambda state: _unless_unread(state, "logic")),
+        "logic": Route(("validate", *_ENDS), lambda state: _unless_unread(state, "validate")),
+        "validate": Route(("questions", *_ENDS), _after_validate),
+        "questions": Route(_ENDS, lambda state: _unless_unread(state, "done")),
+        "repair_a": Route(("validate", "logic", *_ENDS), _after_repair_a),
+        "repair_b": Route(("validate", *_ENDS), lambda state: _unless_unread(state, "validate")),
     }
 )
 """Where each node may lead; a node that is not here ends the walk."""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from transom.checklist.atoms import ENTRY_KEYS, Entry, Source
+from transom.checklist.atoms import Entry, Source
 from transom.checklist.build.excerpt import excerpt, is_long
 from transom.checklist.build.prober import Check, Prober, RealFile
-from transom.checklist.run.runner import Scope, Seen, extract, hand_over, scope_of
+from transom.checklist.run.runner import Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.formats.text_files import clean
 from transom.gates import Finding
@@ -51,7 +51,7 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
 
 def _whole(path: Path, entries: list[Entry]) -> Check:
     async def problems(worker: Worker) -> list[str]:
-        scope = await scope_of(worker)
+        scope, _ = await declared(worker)
         try:
             entries.extend(await extract(worker, scope, scope.open(path), path.name))
         except InputError as error:
@@ -107,7 +107,7 @@ async def _check_odd(prober: Prober) -> list[Finding]:
 
 def _extraction(file: RealFile, entries: list[object]) -> Check:
     async def problems(worker: Worker) -> list[str]:
-        scope = await scope_of(worker)
+        scope, _ = await declared(worker)
         entries.extend(await _seen(worker, scope, file))
         if await _seen(worker, scope, file) != entries:
             return [f"extract_context does not return the same for {file.name} a second time"]
@@ -153,20 +153,13 @@ def _cut(text: str) -> list[str]:
 
 
 def _misshapen(entry: object, file: RealFile) -> list[str]:
-    if not isinstance(entry, dict):
-        return [f"an entry is {type(entry).__name__}, not a dict"]
-    if set(entry) != set(ENTRY_KEYS):
-        return [f"an entry has the keys {sorted(entry)}, not {sorted(ENTRY_KEYS)}"]
-    if not isinstance(entry["value"], str):
-        return [f"value is {type(entry['value']).__name__}, not str"]
     try:
-        Entry.model_validate(entry, strict=True)
+        seen = Entry.model_validate(entry, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        return [f"{'.'.join(map(str, first['loc']))}: {first['msg']}"]
-    if entry["source_file"] != file.name:
-        return [f"source_file is {entry['source_file']!r}, not what the atom was given"]
-    return []
+        return [f"an entry has {'.'.join(map(str, first['loc'])) or 'another form'}: {first['msg']}"]
+    wrong = seen.source_file != file.name
+    return [f"source_file is {seen.source_file!r}, not what the atom was given"] if wrong else []
 
 
 def _untrue(file: RealFile, entries: Sequence[Entry]) -> list[str]:
@@ -189,14 +182,7 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
     sources: list[Source] = []
 
     async def problems(worker: Worker) -> list[str]:
-        await scope_of(worker)
-        declared = (await worker.constants(["SOURCES"])).get("SOURCES", [])
-        if not isinstance(declared, list):
-            return ["SOURCES is not a list of {kind, rank, files}"]
-        try:
-            sources.extend(Source.model_validate(source) for source in declared)
-        except ValidationError as error:
-            return [f"SOURCES: {error.errors()[0]['msg']}"]
+        sources.extend((await declared(worker))[1])
         return []
 
     findings = await prober.findings(problems, "sources")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from transom.checklist.atoms import Shape
 from transom.errors import InputError
@@ -26,8 +26,6 @@ class Approval(Shape):
         files: name -> SHA-256 of what was approved: the atoms, `checker.yaml`, the ItemSpec, and of `build.json` what a
             verdict tells of it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_: Literal["transom.approval/1"] = Field(default="transom.approval/1", alias="schema")
     by: str = Field(min_length=1, max_length=_LONGEST)
@@ -50,7 +48,7 @@ class SignOff:
     void: bool = False
 
 
-def approve(folder: Path, digests: Mapping[str, str], by: str, at: str) -> Approval:
+def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
     """What to write to a checker's `approval.json`.
 
     Raises:
@@ -59,8 +57,6 @@ def approve(folder: Path, digests: Mapping[str, str], by: str, at: str) -> Appro
     name = " ".join(by.split())
     if not name or len(name) > _LONGEST or not name.isprintable():
         raise InputError(f"{by[:40]!r} is no name", where="--by", hint="say who approves")
-    if not digests:
-        raise InputError("there is nothing to approve", where=str(folder))
     return Approval(by=name, at=at, files=dict(digests))
 
 

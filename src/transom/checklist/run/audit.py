@@ -45,10 +45,9 @@ def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
     when = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "user": _user(), "run_id": run_id}
     which = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
     for one in verdict.waived:
-        use = one.waiver
-        who = {"reason": use.reason, "approver": use.owner, "expires": use.expires}
-        how = {"pattern": use.pattern, "match": use.match, "matched_text": use.matched_text}
-        yield {**when, **which, **who, **how, "finding": one.model_dump(mode="json", include=_FINDING)}
+        use = one.waiver.model_dump(include={"reason", "expires", "pattern", "match", "matched_text"})
+        finding = one.model_dump(mode="json", include=_FINDING)
+        yield {**when, **which, **use, "approver": one.waiver.owner, "finding": finding}
 
 
 def _user() -> str | None:

@@ -7,7 +7,6 @@ findings as many are known as there were. What was waived before and is not any 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -35,7 +34,8 @@ class Baseline:
             hint = "write one with --report json:FILE"
             raise InputError("is no result of transom check", where=str(path), hint=hint) from error
         checks = document.checks if isinstance(document, Verdicts) else (document,)
-        self._known = {one.item_id: Counter(map(_what, _violations(one))) for one in checks}
+        known = {one.item_id: (*one.missing_items, *one.extra_items, *one.known_items) for one in checks}
+        self._known = {item: Counter(map(_what, entries)) for item, entries in known.items()}
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
         """The verdict with what is new in its lists and the rest among `known_items`.
@@ -44,22 +44,18 @@ class Baseline:
             fail_on_unused: a waiver that nothing needed counts as new.
         """
         left = Counter(self._known.get(verdict.item_id, ()))
-        fresh: list[list[Violation]] = [[], []]
         known: list[Violation] = []
-        for into, entries in zip(fresh, (verdict.missing_items, verdict.extra_items), strict=True):
-            for one in entries:
-                was = left[_what(one)] > 0
-                left[_what(one)] -= was
-                (known if was else into).append(one)
-        new = sum(map(len, fresh)) + (len(verdict.unused_waivers) if fail_on_unused else 0)
-        gone = 0 if verdict.errors else left.total()
-        compared = Compared(new=new, known=len(known), gone=gone)
-        lists = {"missing_items": tuple(fresh[0]), "extra_items": tuple(fresh[1]), "known_items": tuple(known)}
-        return verdict.model_copy(update={**lists, "baseline": compared})
 
+        def is_new(one: Violation) -> bool:
+            was = left[_what(one)] > 0
+            left[_what(one)] -= was
+            known.extend([one] if was else [])
+            return not was
 
-def _violations(verdict: Verdict) -> Iterable[Violation]:
-    return (*verdict.missing_items, *verdict.extra_items, *verdict.known_items)
+        lists = {name: tuple(filter(is_new, getattr(verdict, name))) for name in ("missing_items", "extra_items")}
+        new = sum(map(len, lists.values())) + (len(verdict.unused_waivers) if fail_on_unused else 0)
+        compared = Compared(new=new, known=len(known), gone=0 if verdict.errors else left.total())
+        return verdict.model_copy(update={**lists, "known_items": tuple(known), "baseline": compared})
 
 
 def _what(one: Violation) -> tuple[object, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from transom import __version__
-from transom.checklist.atoms import CheckerConfig, Requirements, Waivers, checker_type
+from transom.checklist.atoms import CheckerConfig, checker_type
 from transom.checklist.item import Item
 from transom.checklist.run.evaluate import evaluate, patterned_items
 from transom.checklist.run.inputs import Inputs, gather
@@ -15,7 +15,7 @@ from transom.checklist.run.loading import SPEC, LoadedChecker
 from transom.checklist.run.logic import BATCH_SOURCE, Logic
 from transom.checklist.run.pieces import with_pieces
 from transom.checklist.run.rehearse import rehearse
-from transom.checklist.run.runner import AtomRunner, scope_of, sources_of
+from transom.checklist.run.runner import AtomRunner, declared
 from transom.checklist.run.subjects import silent
 from transom.checklist.run.verdict import ConfigDifference, MadeBy, Note, Outcome, Status, Verdict
 from transom.checklist.run.waivers import apply_waivers
@@ -26,30 +26,39 @@ from transom.sandbox import Level
 _UNFINISHED = Note(source_file=None, message="this checker was not finished; see human_intervention_report.json")
 UNSAFE = "the atoms ran without a sandbox, so this verdict and everything that this user can reach was in their hands"
 _UNGUARDED = (Note(message=UNSAFE),)
+_DIFFER = ("item_id", "requirements.value", "requirements.pattern_items", "waivers.value", "waivers.waive_items")
 
 
-def _differences(
-    config: CheckerConfig, item: Item | None, requirements: Requirements, waivers: Waivers
-) -> Iterator[ConfigDifference]:
-    """Where the item differs from the checker's defaults."""
-    pairs = [
-        ("item_id", item.item_id if item else config.item_id, config.item_id),
-        ("requirements.value", _text(requirements.value), _text(config.requirements.value)),
-        ("requirements.pattern_items", _list(requirements.pattern_items), _list(config.requirements.pattern_items)),
-        ("waivers.value", _text(waivers.value), _text(config.waivers.value)),
-        ("waivers.waive_items", _list(waivers.waive_items), _list(config.waivers.waive_items)),
-    ]
-    for key, own, other in pairs:
-        if own != other:
-            yield ConfigDifference(key=key, item=own, checker=other)
+@dataclass(frozen=True)
+class Occasion:
+    """What a check is judged by beside checker and files.
+
+    Attributes:
+        as_of: ISO date that decides which waivers have expired.
+        fail_on_unused: a waiver that nothing needed fails the check.
+    """
+
+    as_of: str
+    fail_on_unused: bool = False
 
 
-def _text(value: int | None) -> str:
-    return "N/A" if value is None else str(value)
+def effective(config: CheckerConfig, item: Item | None) -> CheckerConfig:
+    """The configuration that counts in a run: the item's values where it has them, else the checker's."""
+    if item is None:
+        return config
+    own = {"item_id": item.item_id, "requirements": item.requirements, "waivers": item.waivers}
+    return config.model_copy(update={key: value for key, value in own.items() if value is not None})
 
 
-def _list(values: tuple[object, ...]) -> str:
-    return json.dumps([getattr(value, "pattern", None) or str(value) for value in values], ensure_ascii=False)
+def _told(config: CheckerConfig) -> dict[str, str]:
+    """What an item may say otherwise than a checker."""
+
+    def written(value: int | None, texts: Sequence[str]) -> tuple[str, str]:
+        return "N/A" if value is None else str(value), json.dumps(texts, ensure_ascii=False)
+
+    required = written(config.requirements.value, [str(one) for one in config.requirements.pattern_items])
+    waived = written(config.waivers.value, [one.pattern for one in config.waivers.waive_items])
+    return dict(zip(_DIFFER, (config.item_id, *required, *waived), strict=True))
 
 
 async def check_files(
@@ -77,31 +86,26 @@ async def check_files(
         InputError: an undefined variable, or patterns that do not fit the checker.
         SandboxUnavailable: this machine cannot isolate the atoms.
     """
-    item, config, build = item or checker.item, checker.config, checker.build
-    requirements = item.requirements if item and item.requirements else config.requirements
-    waivers = item.waivers if item and item.waivers else config.waivers
-    patterned_items(config, requirements)
+    item, build = item or checker.item, checker.build
+    config = effective(checker.config, item)
+    patterned_items(config)
     outcome = Outcome(errors=(_UNFINISHED,))
     if not checker.unfinished:
-        outcome = await _judge(checker, requirements, waivers, inputs, runner, as_of)
-    built_for_it = item and build and build.item_sha256 == item.sha256
+        outcome = await _judge(checker, config, inputs, runner, as_of)
+    own, other = _told(config), _told(checker.config)
+    if item and build and build.item_sha256 == item.sha256:  # it was built for this very item
+        own = other
+    warnings = (*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ()))
     return Verdict(
-        item_id=config.item_id,
+        **vars(replace(outcome, warnings=warnings)),
+        item_id=checker.config.item_id,
         status=_status(checker, outcome, fail_on_unused=fail_on_unused),
-        checker_type=checker_type(requirements.value, waivers.value),
+        checker_type=checker_type(config.requirements.value, config.waivers.value),
         capability_type=config.capability_type,
-        found_items=outcome.found,
-        missing_items=outcome.missing,
-        extra_items=outcome.extra,
-        waived=outcome.waived,
-        waiver_comments=outcome.comments,
-        unused_waivers=outcome.unused,
-        errors=outcome.errors,
-        warnings=(*_warnings(checker, item), *outcome.warnings, *(_UNGUARDED if runner.level is Level.NONE else ())),
         matching=config.matching,
-        sources=outcome.sources,
-        config_differences=() if built_for_it else tuple(_differences(config, item, requirements, waivers)),
-        inputs=outcome.read,
+        config_differences=tuple(
+            ConfigDifference(key=key, item=text, checker=other[key]) for key, text in own.items() if text != other[key]
+        ),
         made_by=_made_by(checker, item),
         sandbox_level=runner.level.value,
         as_of=as_of,
@@ -110,30 +114,25 @@ async def check_files(
 
 
 async def _judge(
-    checker: LoadedChecker,
-    requirements: Requirements,
-    waivers: Waivers,
-    inputs: Inputs,
-    runner: AtomRunner,
-    as_of: str,
+    checker: LoadedChecker, config: CheckerConfig, inputs: Inputs, runner: AtomRunner, as_of: str
 ) -> Outcome:
     """What the atoms saw and what follows from it."""
-    config, outcome = checker.config, Outcome()
+    outcome = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
-            evidence, outcome = await gather(inputs, worker, await scope_of(worker), await sources_of(worker))
+            evidence, outcome = await gather(inputs, worker, *await declared(worker))
             if outcome.errors:
                 return outcome
-            await rehearse(runner, config, requirements, waivers, evidence)
+            await rehearse(runner, config, evidence)
             logic = Logic(worker if config.atoms == "own" else None)
-            judged = await evaluate(config, evidence, requirements, logic)
-            judged = apply_waivers(judged, waivers, config, evidence, as_of)
-            unheard = () if judged.missing or judged.extra else silent(config.items, evidence)
+            judged = await evaluate(config, evidence, logic)
+            judged = apply_waivers(judged, config.waivers, config, evidence, as_of)
+            unheard = () if judged.missing_items or judged.extra_items else silent(config.items, evidence)
             if unheard:  # of several runs one does not say what the others do: no reason to pass
                 why = "names no {}, as others of its kind do: it cannot be judged"
                 notes = (Note(source_file=file.shown, message=why.format(category)) for file, category in unheard)
                 return replace(outcome, errors=tuple(notes))
-            return replace(judged, warnings=(*outcome.warnings, *judged.warnings), read=outcome.read)
+            return replace(judged, warnings=(*outcome.warnings, *judged.warnings), inputs=outcome.inputs)
     except RegexFailed as error:
         why = str(error)
     except AtomFailed as error:
@@ -148,7 +147,8 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
         return "ERROR"
     if checker.unreviewed:
         return "NEEDS_REVIEW"
-    return "FAIL" if outcome.missing or outcome.extra or (fail_on_unused and outcome.unused) else "PASS"
+    unused = outcome.unused_waivers if fail_on_unused else ()
+    return "FAIL" if outcome.missing_items or outcome.extra_items or unused else "PASS"
 
 
 def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:

@@ -33,28 +33,9 @@ class Candidate:
     violation: Violation
 
 
-@dataclass(frozen=True)
-class Table:
-    """Every answer of atom B: `hits[candidate][pattern]`."""
-
-    candidates: Sequence[Candidate]
-    patterns: Sequence[Pattern]
-    hits: Sequence[Sequence[Answer]]
-
-    def first_hit(self, row: int, among: Iterable[int]) -> int | None:
-        return next((column for column in among if self.hits[row][column].is_match), None)
-
-
 def blank(item: ValidationItem, reason: str, **more: Any) -> dict[str, Any]:
     """The fields of a checked item that shows no entry; `more` are those that are known all the same."""
-    empty: dict[str, Any] = {
-        "value": "",
-        "source_file": None,
-        "line_number": None,
-        "matched_content": "",
-        "parsed_fields": {},
-    }
-    return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **empty, **more}
+    return {"id": item.id, "name": item.name, "mode": item.mode, "reason": reason, **more}
 
 
 async def compare(
@@ -78,24 +59,25 @@ async def compare(
         return Outcome()
     _refuse_toothless(items, patterns)
     speaking = [candidate for candidate in candidates if candidate.entry is not None]
-    table = await _table(speaking, patterns, logic)
-    pairs, used = _pair(items, table, matching)
+    table = _Table(items, patterns, matching, speaking, await _hits(speaking, patterns, logic))
+    pairs, used = table.pairs()
     found: list[CheckedItem] = []
     missing: list[Violation] = []
     extra: list[Violation] = []
-    for row, candidate in enumerate(table.candidates):
+    for row, candidate in enumerate(speaking):
         column = pairs[row]
         if candidate.item.mode == "forbid":
             if column is not None and candidate.why_not is None:
                 extra.append(_because(candidate, f"must not appear: {table.hits[row][column].reason}"))
         elif column is None:
-            extra.append(_because(candidate, _unmatched(table, row, matching)))
+            extra.append(_because(candidate, table.unmatched(row)))
         elif candidate.why_not is not None:
             missing.append(_because(candidate, candidate.why_not))
         else:
-            found.append(_found(candidate.violation, table.hits[row][column].reason))
+            fields = candidate.violation.model_dump(mode="python", exclude={"nearest", "severity", "reason"})
+            found.append(CheckedItem(**fields, reason=table.hits[row][column].reason))
     silent = [candidate.violation for candidate in candidates if candidate.entry is None]
-    missing += _left_over(items, table, used, silent, matching)
+    missing += table.left_over(used, silent)
     return Outcome(tuple(found), tuple(missing), tuple(extra))
 
 
@@ -110,83 +92,82 @@ def _refuse_toothless(items: Sequence[ValidationItem], patterns: Sequence[Patter
                 )
 
 
-async def _table(candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic) -> Table:
+async def _hits(
+    candidates: Sequence[Candidate], patterns: Sequence[Pattern], logic: Logic
+) -> Sequence[Sequence[Answer]]:
     """Ask atom B about every entry and every part of every pattern, in one batch."""
     every = [part for pattern in patterns for part in parts(pattern)]
     entries = [candidate.entry for candidate in candidates if candidate.entry is not None]
     answers = iter(await logic.match([(entry, part) for entry in entries for part in every]))
-    hits = [[_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates]
-    return Table(candidates, patterns, hits)
+    return [[_any([next(answers) for _ in parts(pattern)]) for pattern in patterns] for _ in candidates]
 
 
 def _any(answers: Sequence[Answer]) -> Answer:
     return next((answer for answer in answers if answer.is_match), answers[0])
 
 
-def _pair(items: Sequence[ValidationItem], table: Table, matching: Matching) -> tuple[list[int | None], set[int]]:
-    """For each candidate the pattern that it matches, and all patterns that something matches."""
-    every, rows = range(len(table.patterns)), range(len(table.candidates))
-    if matching == "one_to_one":
-        pairs: list[int | None] = []
-        for row in rows:
-            pairs.append(table.first_hit(row, (column for column in every if column not in pairs)))
-        return pairs, {column for column in pairs if column is not None}
-    own = [[items.index(one.item)] if matching == "ordered" else every for one in table.candidates]
-    used = {column for row in rows for column in own[row] if table.hits[row][column].is_match}
-    return [table.first_hit(row, own[row]) for row in rows], used
+@dataclass(frozen=True)
+class _Table:
+    """Every answer of atom B: `hits[candidate][pattern]`; each candidate has an entry."""
 
+    items: Sequence[ValidationItem]
+    patterns: Sequence[Pattern]
+    matching: Matching
+    candidates: Sequence[Candidate]
+    hits: Sequence[Sequence[Answer]]
 
-def _unmatched(table: Table, row: int, matching: Matching) -> str:
-    if matching == "one_to_one" and table.first_hit(row, range(len(table.patterns))) is not None:
-        return "the pattern that it matches is taken by an earlier entry"
-    if len(table.patterns) == 1:
-        return table.hits[row][0].reason
-    return f"it matches none of the {len(table.patterns)} patterns"
+    def first_hit(self, row: int, among: Iterable[int]) -> int | None:
+        return next((column for column in among if self.hits[row][column].is_match), None)
 
+    def pairs(self) -> tuple[list[int | None], set[int]]:
+        """For each candidate the pattern that it matches, and all patterns that something matches."""
+        every, rows = range(len(self.patterns)), range(len(self.candidates))
+        if self.matching == "one_to_one":
+            pairs: list[int | None] = []
+            for row in rows:
+                pairs.append(self.first_hit(row, (column for column in every if column not in pairs)))
+            return pairs, {column for column in pairs if column is not None}
+        ordered = self.matching == "ordered"
+        own = [[self.items.index(one.item)] if ordered else every for one in self.candidates]
+        used = {column for row in rows for column in own[row] if self.hits[row][column].is_match}
+        return [self.first_hit(row, own[row]) for row in rows], used
 
-def _left_over(
-    items: Sequence[ValidationItem],
-    table: Table,
-    used: set[int],
-    silent: Sequence[Violation],
-    matching: Matching,
-) -> list[Violation]:
-    """A missing entry for each pattern that nothing matched, told together with a file that was silent, if one was."""
-    required = [item for item in items if item.mode == "require"]
-    if not required:
-        return []
-    left = [index for index in range(len(table.patterns)) if index not in used]
-    if matching == "ordered":
-        left = [index for index in left if items[index].mode == "require"]
-    spare = list(silent)
-    missing: list[Violation] = []
-    for index in left:
-        item = items[index] if matching == "ordered" else required[0]
-        about = next((one for one in spare if matching != "ordered" or one.id == item.id), None)
-        if about is not None:
-            spare.remove(about)
-        missing.append(_missing_pattern(item, index, table, about))
-    # A file that had nothing to compare is no reason to pass, even if the other files' entries fit every pattern.
-    return missing + spare
+    def unmatched(self, row: int) -> str:
+        """Why a candidate is left over."""
+        count = len(self.patterns)
+        if self.matching == "one_to_one" and self.first_hit(row, range(count)) is not None:
+            return "the pattern that it matches is taken by an earlier entry"
+        return self.hits[row][0].reason if count == 1 else f"it matches none of the {count} patterns"
 
+    def left_over(self, used: set[int], silent: Sequence[Violation]) -> list[Violation]:
+        """A missing entry for each pattern that nothing matched, told together with a file that was silent, if any."""
+        required, ordered = [item for item in self.items if item.mode == "require"], self.matching == "ordered"
+        if not required:
+            return []
+        spare = list(silent)
+        missing: list[Violation] = []
+        for index in (index for index in range(len(self.patterns)) if index not in used):
+            item = self.items[index] if ordered else required[0]
+            if item.mode == "require":
+                about = next((one for one in spare if not ordered or one.id == item.id), None)
+                if about is not None:
+                    spare.remove(about)
+                missing.append(self.missing(item, index, about))
+        # A file that had nothing to compare is no reason to pass, even if the other files' entries fit every pattern.
+        return missing + spare
 
-def _missing_pattern(item: ValidationItem, index: int, table: Table, silent: Violation | None) -> Violation:
-    pattern = table.patterns[index]
-    if silent is not None:
-        return silent.model_copy(update={"value": str(pattern), "reason": f"nothing matches it: {silent.reason}"})
-    rows = [row for row, candidate in enumerate(table.candidates) if candidate.item.mode == "require"]
-    entries = [entry for row in rows if (entry := table.candidates[row].entry) is not None]
-    nearest = nearest_entry(pattern, entries, [table.hits[row][index].reason for row in rows])
-    reason = f"nothing matches it among {len(entries)} compared"
-    return Violation(**blank(item, reason, value=str(pattern)), nearest=nearest)
+    def missing(self, item: ValidationItem, index: int, silent: Violation | None) -> Violation:
+        pattern = self.patterns[index]
+        if silent is not None:
+            return silent.model_copy(update={"value": str(pattern), "reason": f"nothing matches it: {silent.reason}"})
+        rows = [row for row, candidate in enumerate(self.candidates) if candidate.item.mode == "require"]
+        entries = [entry for row in rows if (entry := self.candidates[row].entry) is not None]
+        nearest = nearest_entry(pattern, entries, [self.hits[row][index].reason for row in rows])
+        reason = f"nothing matches it among {len(entries)} compared"
+        return Violation(**blank(item, reason, value=str(pattern)), nearest=nearest)
 
 
 def _because(candidate: Candidate, reason: str) -> Violation:
     near = candidate.violation.nearest
     near = near.model_copy(update={"why_not": reason}) if near else None
     return candidate.violation.model_copy(update={"reason": reason, "nearest": near})
-
-
-def _found(violation: Violation, reason: str) -> CheckedItem:
-    fields = violation.model_dump(mode="python", exclude={"nearest", "severity", "reason"})
-    return CheckedItem(**fields, reason=reason)

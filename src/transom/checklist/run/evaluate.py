@@ -7,15 +7,16 @@ patterns, compared with them (`compare`), and without patterns judged like the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from transom.canonical import Json
-from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, Requirements, ValidationItem, checker_type
+from transom.checklist.atoms import CheckerConfig, Count, Entry, Operator, ValidationItem, checker_type
 from transom.checklist.run.compare import Candidate, blank, compare
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import achievement, field_of, is_empty, judge_count, shortfall
 from transom.checklist.run.logic import Answer, Logic
-from transom.checklist.run.nearest import nearest_line
+from transom.checklist.run.nearest import line_of, nearest_line
 from transom.checklist.run.subjects import Subject, answered_by, contradictions, subjects
 from transom.checklist.run.verdict import CheckedItem, DecidedBy, Nearest, Note, Outcome, Violation
 from transom.errors import InputError
@@ -36,11 +37,11 @@ class Case:
     subject: Subject | None = None
 
 
-async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requirements, logic: Logic) -> Outcome:
+async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> Outcome:
     """Judge every validation item.
 
     Args:
-        requirements: as they count in this run, the item's own where it has them.
+        config: as it counts in this run, with the item's own requirements where it has them.
         logic: atoms B and C.
 
     Raises:
@@ -48,29 +49,29 @@ async def evaluate(config: CheckerConfig, evidence: Evidence, requirements: Requ
         AtomFailed: an own atom B or C failed.
     """
     asked, unasked = asked_items(config.items, evidence)
-    patterned = [item for item in patterned_items(config, requirements) if item in asked]
+    patterned = [item for item in patterned_items(config) if item in asked]
     cases = [case for item in asked if item not in patterned for case in _cases(item, evidence)]
     answers = await logic.exist([case.holding for case in cases])
     candidates = [candidate for item in patterned for candidate in _candidates(item, evidence)]
-    compared = await compare(patterned, candidates, requirements.pattern_items, config.matching, logic)
-    found, missing, extra = list(compared.found), list(compared.missing), list(compared.extra)
-    forbidden = extra if checker_type(requirements.value, None) == 2 else missing
+    compared = await compare(patterned, candidates, config.requirements.pattern_items, config.matching, logic)
+    found, missing, extra = list(compared.found_items), list(compared.missing_items), list(compared.extra_items)
+    forbidden = extra if checker_type(config.requirements.value, None) == 2 else missing
     for case, answer in zip(cases, answers, strict=True):
         judged = _conclude(case, answer, evidence)
         if isinstance(judged, Violation):
             (forbidden if case.item.mode == "forbid" else missing).append(judged)
         else:
             found.append(judged)
-    violated = {violation.id for violation in compared.extra}
+    violated = {violation.id for violation in compared.extra_items}
     clean = [item for item in patterned if item.mode == "forbid" and item.id not in violated]
     found += [_absent_as_wanted(item, evidence) for item in clean]
     position = {item.id: index for index, item in enumerate(config.items)}
     for entries in (found, missing, extra):
         entries.sort(key=lambda one: position[one.id])
     return Outcome(
-        found=tuple(found),
-        missing=tuple(missing),
-        extra=tuple(extra),
+        found_items=tuple(found),
+        missing_items=tuple(missing),
+        extra_items=tuple(extra),
         sources=answered_by(config.items, evidence),
         warnings=(*unasked, *contradictions(config.items, evidence)),
     )
@@ -89,31 +90,24 @@ def asked_items(items: Sequence[ValidationItem], evidence: Evidence) -> tuple[li
     return asked, tuple(Note(message=f"{i.id} {i.name} was not asked: no {i.only_with} was given") for i in left)
 
 
-def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[ValidationItem]:
+def patterned_items(config: CheckerConfig) -> list[ValidationItem]:
     """The items that this run compares with patterns.
 
     Raises:
         InputError: there are patterns but nothing to compare them with, or with `ordered` too many of them.
     """
-    count = len(requirements.pattern_items)
-    if requirements.value is None or not count:
+    count = len(config.requirements.pattern_items)
+    if config.requirements.value is None or not count:
         return []
     items = [item for item in config.items if item.check == "pattern"]
-    if not items:
+    ordered = config.matching == "ordered"
+    if not items or (ordered and count > len(items)):
         raise InputError(
-            f"{count} pattern_items, but this checker has no validation item that is compared with patterns",
+            f"{count} pattern_items for {len(items)} validation items that are compared with patterns",
             where=config.item_id,
-            hint="write requirements.value: N/A, or build the checker again from this item",
+            hint="write fewer, or requirements.value: N/A, or build the checker again from this item",
         )
-    if config.matching != "ordered":
-        return items
-    if count > len(items):
-        raise InputError(
-            f"{count} pattern_items for {len(items)} pattern items under matching: ordered",
-            where=config.item_id,
-            hint="write one pattern for each item, or build the checker with matching: any",
-        )
-    return items[:count]
+    return items[:count] if ordered else items
 
 
 # -- cases
@@ -121,44 +115,28 @@ def patterned_items(config: CheckerConfig, requirements: Requirements) -> list[V
 
 def _cases(item: ValidationItem, evidence: Evidence) -> list[Case]:
     about = subjects(item, evidence)
-    if item.mode == "forbid":
-        return _forbidden(item, about)
-    if not about:
-        return [Case(item)]
     if item.quantifier == "exists":
-        entries = [entry for subject in about for entry in subject.entries]
-        speaking = [subject for subject in about if subject.entries]
-        return [_case(item, entries, (speaking or about)[0])]
-    if item.quantifier == "each":
-        return [
-            _case(item, entries, subject)
-            for subject in about
-            for entries in ([[entry] for entry in subject.entries] or [[]])
-        ]
-    return [case for subject in about for case in _of_file(_case(item, subject.answers, subject))]
+        speaking = [subject for subject in about if subject.entries] or about
+        cases = [_case(item, [entry for one in about for entry in one.entries], one) for one in speaking[:1]]
+    elif item.quantifier == "each":
+        cases = [_case(item, [entry], one) for one in about for entry in one.entries or (None,)]
+    else:
+        cases = [_case(item, one.answers, one) for one in about]
+    if item.mode == "forbid":  # each entry that fulfils the item is a violation of its own; else it is found once
+        hits = [Case(item, (entry,), (), case.subject) for case in cases for entry in case.holding]
+        return hits or [Case(item)]
+    if item.quantifier == "per_file" and not item.count:
+        # A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself.
+        apart = ([replace(case, holding=(), failing=(one,)) for one in case.failing] or [case] for case in cases)
+        cases = list(chain.from_iterable(apart))
+    return cases or [Case(item)]
 
 
-def _case(item: ValidationItem, entries: Sequence[Entry], subject: Subject) -> Case:
-    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries]
+def _case(item: ValidationItem, entries: Sequence[Entry | None], subject: Subject) -> Case:
+    judged = [(entry, shortfall(item, entry.parsed_fields)) for entry in entries if entry is not None]
     holding = tuple(entry for entry, why in judged if why is None)
     failing = tuple((entry, why) for entry, why in judged if why is not None)
     return Case(item, holding, failing, subject)
-
-
-def _of_file(case: Case) -> list[Case]:
-    """A file holds by all of its entries. Each that does not is a violation of its own, which is waived by itself."""
-    if case.item.count or not case.failing:
-        return [case]
-    return [Case(case.item, (), (one,), case.subject) for one in case.failing]
-
-
-def _forbidden(item: ValidationItem, about: Sequence[Subject]) -> list[Case]:
-    """Each entry that fulfils the item is a violation of its own; if none does, the item is found once."""
-    hits: list[Case] = []
-    for subject in about:
-        entries = subject.answers if item.quantifier == "per_file" else subject.entries
-        hits += [Case(item, (entry,), (), subject) for entry in entries if shortfall(item, entry.parsed_fields) is None]
-    return hits or [Case(item, subject=about[0] if about else None)]
 
 
 # -- conclusions
@@ -210,10 +188,7 @@ def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
 
 
 def _places(entries: Sequence[Entry]) -> tuple[DecidedBy, ...]:
-    return tuple(
-        DecidedBy(source_file=one.source_file, line_number=one.line_number, matched_content=one.matched_content)
-        for one in entries
-    )
+    return tuple(DecidedBy.model_validate(entry, from_attributes=True) for entry in entries)
 
 
 def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, Json]:
@@ -229,15 +204,8 @@ def _shown(item: ValidationItem, entry: Entry, evidence: Evidence) -> dict[str, 
 
 def _violation(item: ValidationItem, entry: Entry, reason: str, evidence: Evidence) -> Violation:
     file = evidence.by_name.get(entry.source_file)
-    if entry.line_number is None and file is not None:
-        nearest = nearest_line(item, file)
-    else:
-        nearest = Nearest(
-            source_file=entry.source_file,
-            line_number=entry.line_number,
-            content=entry.matched_content,
-            why_not=reason,
-        )
+    lost = file if entry.line_number is None else None
+    nearest = nearest_line(item, lost) if lost else line_of(entry, reason)
     return Violation(**_shown(item, entry, evidence), reason=reason, nearest=nearest)
 
 
@@ -252,16 +220,12 @@ def nothing_seen(item: ValidationItem, subject: Subject | None, evidence: Eviden
     if file is not None and file.absent is not None:
         named = file.named_at
         at = named.model_dump(include={"source_file", "line_number", "matched_content"}) if named else {}
-        made = Violation(**blank(item, file.absent, value=file.shown, **at, **fields))
-        nearest = Nearest(
-            source_file=made.source_file or file.shown, line_number=made.line_number, content=made.matched_content,
-            why_not=made.reason,
-        )  # fmt: skip
-        return made.model_copy(update={"nearest": nearest})
+        nearest = line_of(named, file.absent) if named else Nearest(source_file=file.shown, why_not=file.absent)
+        return Violation(**blank(item, file.absent, value=file.shown, **at, **fields), nearest=nearest)
     looked_at = file or (evidence.files[0] if evidence.files else None)
     reason, source = f"no {item.category} with {item.select} was seen", looked_at.shown if looked_at else None
     found = nearest_line(item, looked_at) if looked_at else None
-    nearest = found or Nearest(source_file=source or "", line_number=None, content="", why_not=reason)
+    nearest = found or Nearest(source_file=source or "", why_not=reason)
     return Violation(**blank(item, reason, source_file=source, **fields), nearest=nearest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,16 +24,15 @@ MAX_FILES = 1_000
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run shall read. `open` gives the file at a path; another one may show a file other than it is."""
+    """What a run shall read."""
 
     names: tuple[InputName, ...]
     roots: Roots
     where: str = "input_files"
-    open: Callable[[Scope, Path], TextFile] = Scope.open
 
     @classmethod
-    def of(cls, item: Item, roots: Roots) -> Inputs:
-        return cls(item.input_files, roots, str(item.path))
+    def of(cls, item: Item | None, roots: Roots) -> Inputs:
+        return cls(item.input_files, roots, str(item.path)) if item else cls((), roots)
 
     @property
     def paths(self) -> list[tuple[str, Path]]:
@@ -56,11 +55,10 @@ async def gather(
     Raises:
         InputError: an undefined variable. Whatever is wrong with a file is recorded, not raised.
     """
-    gatherer = _Gatherer(inputs, worker, scope, sources)
-    await gatherer.run()
-    evidence = Evidence(tuple(gatherer.files.values()), tuple(gatherer.entries), gatherer.targets)
-    errors, warnings = tuple(gatherer.errors), tuple(gatherer.warnings)
-    return evidence, Outcome(errors=errors, warnings=warnings, read=tuple(gatherer.read))
+    done = _Gatherer(inputs, worker, scope, sources)
+    await done.run()
+    outcome = Outcome(errors=tuple(done.errors), warnings=tuple(done.warnings), inputs=tuple(done.read))
+    return Evidence(tuple(done.files.values()), tuple(done.entries), done.targets), outcome
 
 
 class _Gatherer:
@@ -81,7 +79,7 @@ class _Gatherer:
     async def run(self) -> None:
         if not self.inputs.names:
             self.trouble(None, "input_files is empty: there is nothing to read")
-        found = [(name, _existing(path) or _existing(Path(f"{path}.gz")) or path) for name, path in self.inputs.paths]
+        found = self.inputs.paths
         around = [folder for _, path in found for folder in (real_path(path).parent, real_path(path.parent))]
         self.folders = [*self.roots.folders(), *around]
         for written, path in found:
@@ -104,7 +102,7 @@ class _Gatherer:
         try:
             entries = await extract(self.worker, self.scope, text, shown)
         except InputError as error:
-            self.unreadable(shown, error)
+            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
             return
         except AtomFailed as error:
             line, message = _refusal(error)
@@ -123,9 +121,8 @@ class _Gatherer:
         if path is None:
             self.targets[key] = self.unavailable(entry, reference, why)
             return
-        known = self.names.get(path)
-        shown = self.targets[key] = known or self.names.of(path, reference.path)
-        if known is not None or shown in self.files:
+        shown = self.targets[key] = self.names.of(path, reference.path)
+        if shown in self.files:
             return
         if depth >= MAX_DEPTH or len(self.files) >= MAX_FILES:
             self.trouble(shown, f"more than {MAX_DEPTH} references deep, or more than {MAX_FILES} files")
@@ -171,18 +168,15 @@ class _Gatherer:
 
     def open(self, path: Path, shown: str) -> bool | None:
         """Open a file; whether it is blank, or None, with the reason recorded, where it cannot be had."""
-        text = self.texts[shown] = self.inputs.open(self.scope, path)
+        text = self.texts[shown] = self.scope.open(path)
         try:
             blank = text.is_blank()
         except InputError as error:
-            self.unreadable(shown, error)
+            self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
             return None
         if blank:
             self.record(text, shown)
         return blank
-
-    def unreadable(self, shown: str, error: InputError) -> None:
-        self.trouble(shown, f"{error.what}; {error.hint}" if error.hint else error.what)
 
     def record(self, text: TextFile, shown: str) -> None:
         """What the pass that came to the end of a file has shown."""
@@ -205,11 +199,3 @@ def _refusal(error: AtomFailed) -> tuple[int | None, str]:
     if said is None:
         return None, f"atom A failed ({error.kind}): {error}"
     return int(said["line"]) if said["line"] else None, f"cannot be judged: {said['why']}"
-
-
-def _existing(path: Path) -> Path | None:
-    """The path if something is there; what cannot be looked at counts as there, so that reading it says why."""
-    try:
-        return path if path.exists() else None
-    except OSError:
-        return path

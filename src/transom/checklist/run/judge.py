@@ -11,23 +11,16 @@ from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, Operator, ValidationItem
 from transom.checklist.patterns import REGEX
 
-_COUNTED = {
-    Operator.EQUALS: "exactly",
-    Operator.NOT_EQUALS: "not",
-    Operator.LT: "fewer than",
-    Operator.LE: "at most",
-    Operator.GT: "more than",
-    Operator.GE: "at least",
-}
+# What an entry that does not hold is called, and what a number of entries must be.
 _UNMET = {
-    Operator.EQUALS: "not",
-    Operator.NOT_EQUALS: "which is excluded:",
-    Operator.IN: "not one of",
-    Operator.MATCHES: "which does not match",
-    Operator.LT: "not less than",
-    Operator.LE: "not at most",
-    Operator.GT: "not greater than",
-    Operator.GE: "not at least",
+    Operator.EQUALS: ("not", "exactly"),
+    Operator.NOT_EQUALS: ("which is excluded:", "not"),
+    Operator.IN: ("not one of", ""),
+    Operator.MATCHES: ("which does not match", ""),
+    Operator.LT: ("not less than", "fewer than"),
+    Operator.LE: ("not at most", "at most"),
+    Operator.GT: ("not greater than", "more than"),
+    Operator.GE: ("not at least", "at least"),
 }
 _SIGNS = {Operator.LT: operator.lt, Operator.LE: operator.le, Operator.GT: operator.gt, Operator.GE: operator.ge}
 
@@ -45,8 +38,8 @@ def field_of(parsed_fields: Mapping[str, Json], dotted: str) -> Json:
 def has_field(parsed_fields: Mapping[str, Json], dotted: str) -> bool:
     """The key is there, though its value may be None."""
     parent, _, last = dotted.rpartition(".")
-    holder: Json = field_of(parsed_fields, parent) if parent else dict(parsed_fields)
-    return isinstance(holder, dict) and last in holder
+    holder = field_of(parsed_fields, parent) if parent else parsed_fields
+    return isinstance(holder, Mapping) and last in holder
 
 
 def is_empty(value: Json) -> bool:
@@ -69,7 +62,7 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
     """What a number of entries means for an item that counts them, one clause, and whether it holds."""
     seen = f"{number} {'entry' if number == 1 else 'entries'} with {item.select}"
-    asked = f"{_COUNTED[count.op]} {count.value}"
+    asked = f"{_UNMET[count.op][1]} {count.value}"
     holds = _holds(count.op, number, count.value)
     return (f"{seen}, {asked}" if holds else f"{seen}; must be {asked}"), holds
 
@@ -99,7 +92,7 @@ def _unmet(condition: Condition, value: Json) -> str | None:
         return f"{name} is empty"
     if condition.op is Operator.EXISTS or _holds(condition.op, value, wanted):
         return None
-    return f"{name} is {show(value)}, {_UNMET[condition.op]} {show(wanted)}"
+    return f"{name} is {show(value)}, {_UNMET[condition.op][0]} {show(wanted)}"
 
 
 def _holds(op: Operator, value: Json, wanted: Json) -> bool:

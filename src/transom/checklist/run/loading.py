@@ -17,7 +17,7 @@ from transom.checklist.run.approval import SignOff, sign_off
 from transom.checklist.run.hand_written import ATOM_A, complete_atoms, complete_config, item_of_files
 from transom.checklist.run.verdict import Doubt
 from transom.errors import InputError
-from transom.formats.yaml_files import load_yaml, read_bytes
+from transom.formats.yaml_files import load_yaml, read_bytes, read_text
 from transom.formats.yaml_models import validate_yaml
 
 _TOLD = {"provider", "model", "mutation"}
@@ -73,8 +73,11 @@ class LoadedChecker:
         return bool(self.edited) and self.approved.by is None
 
 
-def load_checker(folder: Path) -> LoadedChecker:
+def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
     """Read a checker folder.
+
+    Args:
+        strict: what its copy of the item says differently than it is read is an error.
 
     Raises:
         InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.
@@ -88,13 +91,14 @@ def load_checker(folder: Path) -> LoadedChecker:
             hint="name an item, or a folder that transom check build has made",
         )
     name = ATOMS if (folder / ATOMS).exists() or not (folder / ATOM_A).exists() else ATOM_A
-    atoms = complete_atoms(_source(folder / name))
+    atoms = complete_atoms(read_text(folder / name))
     spec = read_bytes(folder / SPEC) if (folder / SPEC).exists() else None
     file = complete_config(load_yaml(folder / CONFIG), spec.decode("utf-8", "replace") if spec is not None else None)
     config = validate_yaml(CheckerConfig, file)
     for problem, *keys in config_problems(config):  # before anything runs: an invalid one is never just no match
         raise InputError(problem, where=file.where(*keys))
-    item = load_item(folder / ITEM) if (folder / ITEM).exists() else item_of_files(folder, config.description)
+    own = (folder / ITEM).exists()
+    item = load_item(folder / ITEM, strict=strict) if own else item_of_files(folder, config.description)
     if item is not None and not item.has_own_id:
         item = replace(item, item_id=config.item_id)
     digests = {ATOMS: digest(atoms), CONFIG: digest(file.text)}
@@ -106,13 +110,6 @@ def load_checker(folder: Path) -> LoadedChecker:
         digests[BUILD] = digest(build.model_dump(mode="json", include=_TOLD))
     approved = sign_off(folder, digests)
     return LoadedChecker(folder, atoms, config, build, item, sha256, digests, approved, file.text)
-
-
-def _source(path: Path) -> str:
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError("is not UTF-8", where=str(path), hint="build the checker again") from error
 
 
 def _build(path: Path) -> BuildRecord | None:

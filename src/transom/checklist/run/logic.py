@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, FailFast, StrictBool, StringConstraints, TypeAdapter, ValidationError
 
@@ -38,8 +38,6 @@ class Answer(BaseModel):
 
 
 _ANSWERS = TypeAdapter(Annotated[list[Answer], FailFast()])
-Comparison: TypeAlias = tuple[Entry, str]
-"""One question to atom B: an entry and a pattern."""
 
 
 class Logic:
@@ -48,8 +46,8 @@ class Logic:
     def __init__(self, worker: AtomWorker | None = None) -> None:
         self._worker = worker
 
-    async def match(self, questions: Sequence[Comparison]) -> list[Answer]:
-        """Atom B: whether each entry's value fits its pattern.
+    async def match(self, questions: Sequence[tuple[Entry, str]]) -> list[Answer]:
+        """Atom B: whether each entry's value fits the pattern beside it.
 
         Raises:
             AtomFailed: an own atom failed, or answered something else.
@@ -59,10 +57,9 @@ class Logic:
 
     async def exist(self, groups: Sequence[Sequence[Entry]]) -> list[Answer]:
         """Atom C: whether each group has what it should; raises as `match` does."""
-        if self._worker is None:  # the standard one looks at nothing but the length
-            return await self._ask("check_existence", [{"items": [{}] * len(group)} for group in groups])
-        calls = [{"items": [entry.model_dump(mode="json") for entry in group]} for group in groups]
-        return await self._ask("check_existence", calls)
+        own = self._worker is not None  # the standard one looks at nothing but the length
+        told = [[entry.model_dump(mode="json") for entry in group] if own else list(group) for group in groups]
+        return await self._ask("check_existence", [{"items": items} for items in told])
 
     async def _ask(self, function: str, calls: Sequence[dict[str, Any]]) -> list[Answer]:
         if self._worker is None:

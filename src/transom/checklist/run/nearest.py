@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from rapidfuzz import fuzz, process
 
@@ -13,35 +12,45 @@ from transom.checklist.patterns import REGEX, parts
 from transom.checklist.run.files import File
 from transom.checklist.run.verdict import Nearest
 
-# Lower, and prose that shares a word with a hint (`this program comes with`) is shown as evidence.
-_SIMILAR = 85.0
-_FUZZY_LINES = 400
 _CONTENT_CHARS = 300
 
 
-class _Line(NamedTuple):
-    number: int
-    text: str
-
-
 def nearest_line(item: ValidationItem, file: File) -> Nearest | None:
-    """The line of a file that comes nearest to what an item looks for: by hint, by likeness, else the first one."""
+    """The line of a file that comes nearest to what an item looks for: the first with its best hint, else the first.
+
+    One pass, nothing is kept, so that a long log can be looked through.
+    """
     if file.absent is not None:
         return None
-    hit, head = _look(item.hints, file.lines())
-    if hit is not None:
-        hint, line = hit
-        return _at(file, line, f"it holds {hint!r}, but nothing for {item.select} could be read from it")
-    if not head:
+    hints = [
+        re.compile(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else re.compile(re.escape(hint), re.IGNORECASE)
+        for hint in item.hints
+    ]
+    found: dict[
+        int, tuple[int, str]
+    ] = {}  # by the rank of the hint; behind all of them the first line that is not blank
+    for number, line in enumerate(file.lines(), 1):
+        for rank in range(min(found, default=len(hints) + 1)):
+            if hints[rank].search(line) if rank < len(hints) else line.strip():
+                found[rank] = (number, line[:_CONTENT_CHARS])
+                break
+        if 0 in found:
+            break
+    if not found:
         return None
-    texts = [hint for hint in item.hints if not hint.startswith(REGEX)] or [item.name]
-    looked_for = ", ".join(repr(text) for text in item.hints) or item.select
-    similar = _similar_line(texts, head)
-    if similar is not None:
-        return _at(
-            file, similar, f"it is only similar to {looked_for}; nothing for {item.select} could be read from it"
-        )
-    return _at(file, head[0], f"it is the first line; no line of the file holds {looked_for}")
+    best = min(found)
+    number, line = found[best]
+    looked_for = ", ".join(map(repr, item.hints)) or item.select
+    why = f"it is the first line; no line of the file holds {looked_for}"
+    if best < len(hints):
+        why = f"it holds {item.hints[best]!r}, but nothing for {item.select} could be read from it"
+    return Nearest(source_file=file.shown, line_number=number, content=line, why_not=why)
+
+
+def line_of(entry: Entry, why_not: str) -> Nearest:
+    """An entry's own line."""
+    at, content = entry.line_number, entry.matched_content
+    return Nearest(source_file=entry.source_file, line_number=at, content=content, why_not=why_not)
 
 
 def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]) -> Nearest | None:
@@ -59,49 +68,5 @@ def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[
     reason = why[best[2]]
     if any(part.lower() in entry.value.lower() for part in parts(pattern)):
         reason = f"{reason}; it differs in upper and lower case only"
-    return Nearest(
-        source_file=entry.source_file,
-        line_number=entry.line_number,
-        content=(entry.matched_content or entry.value)[:_CONTENT_CHARS],
-        why_not=reason,
-    )
-
-
-def _look(hints: Sequence[str], lines: Iterable[str]) -> tuple[tuple[str, _Line] | None, list[_Line]]:
-    """The first hint that some line holds, with the first such line; and the lines of the head that are not blank.
-
-    One pass, nothing is kept, so that a long log can be looked through.
-    """
-    searches = [
-        re.compile(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else re.compile(re.escape(hint), re.IGNORECASE)
-        for hint in hints
-    ]
-    found: dict[int, _Line] = {}
-    head: list[_Line] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip() and (number <= _FUZZY_LINES or not head):
-            head.append(_Line(number, line[:_CONTENT_CHARS]))
-        for index in range(min(found, default=len(searches))):
-            if searches[index].search(line):
-                found[index] = _Line(number, line[:_CONTENT_CHARS])
-                break
-        if 0 in found:
-            break
-    best = min(found, default=None)
-    return (None if best is None else (hints[best], found[best])), head
-
-
-def _similar_line(texts: Sequence[str], lines: Sequence[_Line]) -> _Line | None:
-    long_enough = {index: line.text for index, line in enumerate(lines) if len(line.text.strip()) >= 4}
-    best: tuple[float, int] | None = None
-    for text in texts:
-        found = process.extractOne(
-            text.lower(), long_enough, scorer=fuzz.partial_ratio, processor=str.lower, score_cutoff=_SIMILAR
-        )
-        if found is not None and (best is None or found[1] > best[0]):
-            best = (found[1], found[2])
-    return None if best is None else lines[best[1]]
-
-
-def _at(file: File, line: _Line, why_not: str) -> Nearest:
-    return Nearest(source_file=file.shown, line_number=line.number, content=line.text, why_not=why_not)
+    content = (entry.matched_content or entry.value)[:_CONTENT_CHARS]
+    return line_of(entry.model_copy(update={"matched_content": content}), reason)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from functools import lru_cache
+import re
 
 from transom.checklist.atoms import LOCKED_LAYER
 
@@ -80,37 +79,18 @@ def transom_layer(results, source_file):
     + LOCKED_LAYER
 )
 
-_IN_PIECES = f"""
-def extract_context(text, source_file):
-    file = begin_context(source_file)
-    results = file.feed(text) + file.finish()
-{LOCKED_LAYER}"""
+_BEGINS = re.compile(
+    r'^def extract_context\(.*\n(?: +""".*"""\n)? +(\w+) = begin_context\((?:source_file=)?source_file\)\n'
+    r" +results = \1\.feed\(text\) \+ \1\.finish\(\)\n+" + re.escape(LOCKED_LAYER),
+    re.MULTILINE,
+)
 
 
-@lru_cache(maxsize=16)  # a code that fails is loaded again and again
 def with_pieces(atoms: str) -> str:
     """The atoms as a worker loads them.
 
     What atom A begins stands for its `extract_context` only as long as that does nothing else; what a person wrote
     into it counts, so such an atom gets its files whole.
     """
-    whole = "begin_context" in atoms and _body(atoms) not in (None, _body(_IN_PIECES))
+    whole = "begin_context" in atoms and (atoms.count("def extract_context") > 1 or not _BEGINS.search(atoms))
     return atoms + _PIECES + ('\n\nSCOPE = "file"\n' if whole else "")
-
-
-def _body(code: str) -> list[str] | None:
-    """What `extract_context` does, its docstring left out; None where the code does not parse."""
-    try:
-        module = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    found = [one for one in module.body if isinstance(one, ast.FunctionDef) and one.name == "extract_context"]
-    body = found[-1].body if found else []
-    told = body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-    body = body[1:] if told else body
-    first = body[0] if body else None
-    if isinstance(first, ast.Assign) and isinstance(first.targets[0], ast.Name):
-        own = first.targets[0].id  # how it calls what it began is its own affair
-        for name in (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)):
-            name.id = "file" if name.id == own else name.id
-    return [ast.dump(statement) for statement in body]

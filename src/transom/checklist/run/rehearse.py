@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from transom.checklist.atoms import CheckerConfig, Operator, Requirements, Waivers
+from transom.checklist.atoms import CheckerConfig, Operator
 from transom.checklist.patterns import REGEX, is_split_regex, parts
 from transom.checklist.run.files import Evidence
 from transom.checklist.run.judge import field_of, show
@@ -25,32 +24,19 @@ SOURCE = """\
 import re
 
 def try_regex(expression, how, texts):
-    compiled = re.compile(expression)
+    fits = getattr(re.compile(expression), how)
     for text in texts:
-        if how == "lines":
-            any(map(compiled.search, text.split("\\n")))
-        else:
-            (compiled.match if how == "match" else compiled.search)(text)
+        fits(text)
 """
 
 
-class Trial(NamedTuple):
-    """An expression, how it is used (`search`, `match`, `lines` for a search in each line), and on what, in batches."""
-
-    expression: str
-    how: str
-    batches: Iterable[tuple[str, ...]]
-
-
-async def rehearse(
-    runner: AtomRunner, config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence
-) -> None:
+async def rehearse(runner: AtomRunner, config: CheckerConfig, evidence: Evidence) -> None:
     """Try every expression that a run will use; without any, no process is started.
 
     Raises:
         RegexFailed: one that does not come to an end in time, which is named.
     """
-    trials = [trial for trial in _trials(config, requirements, waivers, evidence) if trial.batches != [()]]
+    trials = list(_trials(config, evidence))
     if not trials:
         return
     async with runner.worker(SOURCE) as worker:
@@ -83,40 +69,36 @@ async def _in_time(trying: asyncio.Future[object]) -> None:
         await asyncio.wait([trying])
 
 
-def _trials(config: CheckerConfig, requirements: Requirements, waivers: Waivers, evidence: Evidence) -> Iterator[Trial]:
-    values = _unique([entry.value for entry in evidence.entries])
-    for part in [one for pattern in requirements.pattern_items for one in parts(pattern)]:
-        if part.startswith(REGEX) and not is_split_regex(part):
-            yield Trial(part.removeprefix(REGEX), "search", [values])
-    told = _unique([*values, *_waivable(config, requirements, evidence)])
-    for waiver in waivers.waive_items if waivers.value else ():
-        if waiver.pattern.startswith(REGEX):
-            yield Trial(waiver.pattern.removeprefix(REGEX), "match", [told])
-    for item in config.items:
-        for hint in item.hints:
-            if hint.startswith(REGEX):
-                yield Trial(hint.removeprefix(REGEX), "lines", _pieces(evidence))
-        if item.condition is not None and item.condition.op is Operator.MATCHES:
-            found = [field_of(entry.parsed_fields, item.condition.field) for entry in evidence.entries]
-            texts = _unique([value if isinstance(value, str) else show(value) for value in found])
-            yield Trial(str(item.condition.value).removeprefix(REGEX), "search", [texts])
+def _trials(config: CheckerConfig, evidence: Evidence) -> Iterator[tuple[str, str, Iterable[tuple[str, ...]]]]:
+    """Each expression, how it is used (`search` or `match`), and on what, in batches."""
+    matched = [one.condition for one in config.items if one.condition and one.condition.op is Operator.MATCHES]
+    wanted = [(one.pattern, "match") for one in config.waivers.waive_items if config.waivers.value]
+    wanted += [
+        (part, "search") for one in config.requirements.pattern_items for part in parts(one) if not is_split_regex(part)
+    ]
+    wanted += [(REGEX + str(one.value).removeprefix(REGEX), "search") for one in matched]
+    fields = {*(one.field for one in matched), *(f"{item.category}.name" for item in config.items)}
+    texts = tuple(dict.fromkeys(_texts(config, evidence, fields)))
+    for text, how in wanted:
+        if text.startswith(REGEX):
+            yield text.removeprefix(REGEX), how, [texts]
+    for hint in (hint for item in config.items for hint in item.hints if hint.startswith(REGEX)):
+        yield hint.removeprefix(REGEX), "search", _lines(evidence)
 
 
-def _waivable(config: CheckerConfig, requirements: Requirements, evidence: Evidence) -> Iterator[str]:
-    """What a waiver may be compared with beside the entries' values."""
+def _texts(config: CheckerConfig, evidence: Evidence, fields: Iterable[str]) -> Iterator[str]:
+    """All that a pattern, a waiver or a condition may be compared with."""
+    for entry in evidence.entries:
+        yield entry.value
+        values = (field_of(entry.parsed_fields, name) for name in fields)
+        yield from (value if isinstance(value, str) else show(value) for value in values)
     for item in config.items:
         yield from (item.id, item.name)
-        names = (field_of(entry.parsed_fields, f"{item.category}.name") for entry in evidence.entries)
-        yield from (name for name in names if isinstance(name, str))
-    for shown in (file.shown for file in evidence.files):
-        yield from (shown, shown.replace("\\", "/").rpartition("/")[2])
-    yield from map(str, requirements.pattern_items)
+    for file in evidence.files:
+        yield from (file.shown, file.shown.replace("\\", "/").rpartition("/")[2])
+    yield from map(str, config.requirements.pattern_items)
 
 
-def _pieces(evidence: Evidence) -> Iterator[tuple[str, ...]]:
+def _lines(evidence: Evidence) -> Iterator[tuple[str, ...]]:
     """All that a hint may be looked for in, piece by piece."""
-    return ((piece,) for file in evidence.files if file.absent is None for piece in file.pieces())
-
-
-def _unique(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(text for text in dict.fromkeys(texts) if text)
+    return (tuple(piece.split("\n")) for file in evidence.files if file.absent is None for piece in file.pieces())

@@ -32,10 +32,10 @@ class Roots:
     base: Path = Path()
 
     @classmethod
-    def with_defaults(cls, given: Mapping[str, Path], search_root: Path, base: Path) -> Roots:
-        """The usual variables under `paths.search_root`."""
-        usual = {"CHECKLIST_ROOT": search_root, "DESIGN_ROOT": search_root, "LOG_ROOT": search_root / "logs"}
-        return cls(given, usual, base)
+    def with_defaults(cls, given: Mapping[str, Path], search_root: Path | None, base: Path) -> Roots:
+        """The usual variables under `paths.search_root`, where that is set."""
+        usual = {"CHECKLIST_ROOT": "", "DESIGN_ROOT": "", "LOG_ROOT": "logs"} if search_root else {}
+        return cls(given, {name: Path(search_root or "", folder) for name, folder in usual.items()}, base)
 
     def expand(self, written: str, where: str) -> Path:
         """A path with its variables replaced.
@@ -49,7 +49,8 @@ class Roots:
         """What an entry of `input_files` names: a name and the path of one file, or of all that a glob or a folder has.
 
         `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain character. A folder
-        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there.
+        is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there. A
+        file that lies there compressed alone is that one.
 
         Raises:
             InputError: a variable is not defined, or there are too many files.
@@ -66,7 +67,8 @@ class Roots:
         files = sorted(name for name in named if not os.path.isdir(name))  # noqa: PTH112  a link to nothing is an error
         if len(files) > MOST_FILES:
             raise InputError(f"{written} names {len(files)} files, more than {MOST_FILES}", where=where)
-        return [(name, Path(name)) for name in files] or [(written, path)]
+        packed = not os.path.exists(path) and os.path.exists(f"{path}.gz")  # noqa: PTH110  as above
+        return [(name, Path(name)) for name in files] or [(written, Path(f"{path}.gz") if packed else path)]
 
     def _replaced(self, written: str, where: str, quoted: Callable[[str], str]) -> str:
         def value(found: re.Match[str]) -> str:
@@ -95,8 +97,10 @@ class Roots:
                 above = [folder for folder in folders if place.is_relative_to(folder)]
                 if above:
                     return place.relative_to(min(above, key=lambda folder: len(folder.parts))).as_posix()
-        real, base = real_path(path), real_path(self.base)
-        return real.relative_to(base).as_posix() if real.is_relative_to(base) else written
+        for place, base in ((_absolute(path), _absolute(self.base)), (real_path(path), real_path(self.base))):
+            if place.is_relative_to(base):
+                return place.relative_to(base).as_posix()
+        return written
 
     def qualified(self, path: Path) -> list[str]:
         """Names with the variable in them, for a file whose plain name is taken by one under another root."""
@@ -112,10 +116,6 @@ class Names:
     def __init__(self, roots: Roots) -> None:
         self._roots = roots
         self._known: dict[Path, str] = {}
-
-    def get(self, path: Path) -> str | None:
-        """The name of a file that has one."""
-        return self._known.get(real_path(path))
 
     def of(self, path: Path, written: str) -> str:
         """The name of a file, by the roots or as it was written."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, cast, get_args
 
 from pydantic import FailFast, TypeAdapter, ValidationError
 
@@ -70,37 +70,26 @@ class Seen:
     lines: int
 
 
-async def scope_of(worker: AtomWorker) -> Scope:
-    """What the atoms say they want at a time.
+async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
+    """What the atoms say they want at a time, and the kinds of file that they declare.
 
     Raises:
-        AtomFailed: `SCOPE` is none of the three, or a record has no `RECORD_START`.
+        AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has not its shape.
     """
-    told = await worker.constants(["SCOPE", "RECORD_START"])
-    match told.get("SCOPE", "file"), told.get("RECORD_START"):
-        case ("file" | "line") as unit, _:
-            return Scope(unit)
-        case "record", str(start) if start:
-            return Scope("record", start)
-        case "record", _:
-            raise AtomFailed(
-                "SCOPE is 'record', but RECORD_START is no regular expression", kind="schema", where="atoms.py"
-            )
-        case other, _:
-            raise AtomFailed(f"SCOPE is {other!r}, not 'file', 'line' or 'record'", kind="schema", where="atoms.py")
-
-
-async def sources_of(worker: AtomWorker) -> tuple[Source, ...]:
-    """The kinds of file that the atoms declare.
-
-    Raises:
-        AtomFailed: `SOURCES` has not its shape.
-    """
-    constants = await worker.constants(["SOURCES"])
+    told = await worker.constants(["SCOPE", "RECORD_START", "SOURCES"])
+    unit, start = told.get("SCOPE", "file"), told.get("RECORD_START")
+    wrong = ""
+    if unit not in get_args(Unit):
+        wrong = f"SCOPE is {unit!r}, not 'file', 'line' or 'record'"
+    elif unit == "record" and not (isinstance(start, str) and start):
+        wrong = "SCOPE is 'record', but RECORD_START is no regular expression"
     try:
-        return _SOURCES.validate_python(constants.get("SOURCES", ()))
+        sources = _SOURCES.validate_python(told.get("SOURCES", ()))
     except ValidationError as error:
-        raise AtomFailed(f"SOURCES has not its shape: {_first(error)}", kind="schema", where="atoms.py") from error
+        wrong = wrong or f"SOURCES has not its shape: {_first(error)}"
+    if wrong:
+        raise AtomFailed(wrong, kind="schema", where="atoms.py")
+    return Scope(cast("Unit", unit), cast("str", start) if unit == "record" else None), sources
 
 
 async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file: str) -> list[Entry]:

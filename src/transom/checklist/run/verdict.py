@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from transom.canonical import Json, pretty_json
 from transom.checklist.atoms import Rank, Shape
@@ -17,14 +17,15 @@ Status = Literal["PASS", "FAIL", "ERROR", "NEEDS_MODEL", "NEEDS_REVIEW"]
 
 EXIT_CODES: dict[Status, int] = {"PASS": 0, "FAIL": 1, "ERROR": 2, "NEEDS_MODEL": 3, "NEEDS_REVIEW": 3}
 _GRAVITY = (2, 3, 1, 0)
+VERDICT_FILE = "verdict.json"
 
 
 class Nearest(Shape):
     """The line that comes nearest to what was looked for, and why it does not do."""
 
     source_file: str
-    line_number: int | None
-    content: str
+    line_number: int | None = None
+    content: str = ""
     why_not: str
 
 
@@ -50,11 +51,11 @@ class CheckedItem(Shape):
 
     id: str
     name: str
-    value: str
-    source_file: str | None
-    line_number: int | None
-    matched_content: str
-    parsed_fields: dict[str, Json]
+    value: str = ""
+    source_file: str | None = None
+    line_number: int | None = None
+    matched_content: str = ""
+    parsed_fields: dict[str, Json] = Field(default_factory=dict)
     severity: Literal["INFO", "ERROR"] = "INFO"
     reason: str
     mode: Annotated[Literal["require", "forbid"], Field(exclude_if=lambda mode: mode == "require")] = "require"
@@ -185,8 +186,6 @@ class Verdict(Shape):
     `applied_at` belong to the printed form alone, so that equal inputs give equal files.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
     schema_: Literal["transom.check/1"] = Field(default="transom.check/1", alias="schema")
     item_id: str
     status: Status
@@ -246,16 +245,16 @@ class Verdict(Shape):
 class Outcome:
     """What was judged on the way to a verdict; with `errors` nothing follows from it."""
 
-    found: tuple[CheckedItem, ...] = ()
-    missing: tuple[Violation, ...] = ()
-    extra: tuple[Violation, ...] = ()
+    found_items: tuple[CheckedItem, ...] = ()
+    missing_items: tuple[Violation, ...] = ()
+    extra_items: tuple[Violation, ...] = ()
     waived: tuple[WaivedItem, ...] = ()
-    comments: tuple[WaiverComment, ...] = ()
-    unused: tuple[UnusedWaiver, ...] = ()
+    waiver_comments: tuple[WaiverComment, ...] = ()
+    unused_waivers: tuple[UnusedWaiver, ...] = ()
     errors: tuple[Note, ...] = ()
     warnings: tuple[Note, ...] = ()
     sources: tuple[AnsweredBy, ...] = ()
-    read: tuple[InputRead, ...] = ()
+    inputs: tuple[InputRead, ...] = ()
 
 
 def _is_found(one: CheckedItem) -> bool:
@@ -265,8 +264,6 @@ def _is_found(one: CheckedItem) -> bool:
 
 class Verdicts(Shape):
     """Several checks in one document. `summary` says how many ended with each status; a doubted one needs review."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_: Literal["transom.checks/1"] = Field(default="transom.checks/1", alias="schema")
     summary: dict[Status, int]

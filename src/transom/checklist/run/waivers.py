@@ -49,7 +49,7 @@ def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evi
         return _waive_all(outcome, waivers.waive_items, as_of)
     selective = _Selective(outcome, waivers.waive_items, config, evidence, as_of)
     moved = _move(outcome, "[WAIVER]", selective.use)
-    return replace(moved, unused=tuple(selective.unused()))
+    return replace(moved, unused_waivers=tuple(selective.unused()))
 
 
 def _expired(waiver: Waiver, as_of: str) -> bool:
@@ -58,7 +58,7 @@ def _expired(waiver: Waiver, as_of: str) -> bool:
 
 def _waive_all(outcome: Outcome, comments: Sequence[Waiver], as_of: str) -> Outcome:
     listed = tuple(WaiverComment(text=comment.pattern, reason=comment.reason) for comment in comments)
-    outcome = replace(outcome, comments=listed)
+    outcome = replace(outcome, waiver_comments=listed)
     if comments and all(_expired(comment, as_of) for comment in comments):
         latest = max(comment.expires or "" for comment in comments)
         warned = Note(message=f"the global waiver expired {latest} and does not apply")
@@ -86,8 +86,8 @@ def _move(
                 waived.append(WaivedItem(**fields, origin=origin, tag=tag, waiver=waiver))
         return tuple(one for one, waiver in found if not waiver)
 
-    missing, extra = left(outcome.missing, "missing"), left(outcome.extra, "extra")
-    return replace(outcome, missing=missing, extra=extra, waived=tuple(waived))
+    missing, extra = left(outcome.missing_items, "missing"), left(outcome.extra_items, "extra")
+    return replace(outcome, missing_items=missing, extra_items=extra, waived=tuple(waived))
 
 
 class _Selective:
@@ -163,11 +163,11 @@ class _Selective:
             return f"expired {waiver.expires}"
         if any(self.is_unseen_stage(pattern, item) for item in self.items.values()):
             return f"no log shows the stage {pattern!r}"
-        for one in (*self.outcome.missing, *self.outcome.extra):
+        for one in (*self.outcome.missing_items, *self.outcome.extra_items):
             item = self.items.get(one.id)
             if self.keywords and item and not item.waivable and self.keyword(pattern, one) is not None:
                 return f"{one.id} {one.name} is not to be waived by a keyword"
-        passed = next((one for one in self.outcome.found if self.hit(pattern, one)), None)
+        passed = next((one for one in self.outcome.found_items if self.hit(pattern, one)), None)
         if passed is not None:
             return f"nothing to waive: it fits {passed.id} {passed.value or passed.name}, which passed"
         if _FILE_LIKE.search(pattern) and not pattern.startswith(REGEX):

@@ -101,7 +101,7 @@ def parse_analysis(text: str) -> Analysis:
             inner = region(parts, index, lambda p: bool(STEP.match(p.title)))
             lines = [line.text for p in inner for line in iter_lines(p.blocks)]
             fenced = [fence.text for p in inner for fence in fences(p.blocks)]
-            steps.append(Step(int(match[1]), match[2].strip(), "\n".join(lines + fenced).strip(), part.line))
+            steps.append(Step(int(match[1]), "\n".join(lines + fenced).strip(), part.line))
     found = labels(parts)
     # A step may mull over an earlier type: the last word counts.
     kind = find(list(reversed(found)), "Capability type", "Checker type")
@@ -112,7 +112,6 @@ def parse_analysis(text: str) -> Analysis:
         reason=body(find(after, "Reason", "Rationale")),
         reading=body(find(found, "Notation", "Reading of the notation", "Reading")),
         line=kind.line if kind else 1,
-        text=text,
     )
 
 

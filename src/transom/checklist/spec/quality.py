@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from transom.canonical import Json
+from transom.checklist.patterns import regex_problem
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.spec.words import FIELD_TYPES
 from transom.gates import Finding
@@ -38,7 +38,7 @@ def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Jso
         },
         "practicality": {
             "extractions with a pattern or keywords": (bool(e.patterns or e.keywords) for e in guide.extractions),
-            "patterns that compile": (_compiles(p.regex) for e in guide.extractions for p in e.patterns),
+            "patterns that compile": (regex_problem(p.regex) is None for e in guide.extractions for p in e.patterns),
             "sources with names of files": (bool(source.files or source.note) for source in guide.sources),
         },
         "generality": {
@@ -66,11 +66,3 @@ def _metric(parts: Parts) -> dict[str, Json]:
     shares = [sum(held) / len(held) for held in counted.values() if held]
     told: dict[str, Json] = {name: f"{sum(held)} of {len(held)}" for name, held in counted.items() if held}
     return {"score": round(10 * sum(shares) / len(shares), 1) if shares else 10.0, "parts": told}
-
-
-def _compiles(regex: str) -> bool:
-    try:
-        re.compile(regex)
-    except re.error:
-        return False
-    return True

@@ -28,7 +28,7 @@ from transom.checklist.spec.gate import (
     check_section4,
 )
 from transom.checklist.spec.roles import make_role
-from transom.checklist.spec.similar import recall_similar, similar_blocks
+from transom.checklist.spec.similar import SIMILAR, recall_similar
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
 from transom.formats.yaml_files import parse_yaml
@@ -183,7 +183,8 @@ def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
     """What a round is given."""
     given = dict(zip(each.inputs, texts, strict=True))
     config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
-    return [config, *similar_blocks(given.get("similar", "")), *earlier_blocks(each.role, given)]
+    similar = [Block(SIMILAR, given["similar"], trust="untrusted")] if given.get("similar") else []
+    return [config, *similar, *earlier_blocks(each.role, given)]
 
 
 def _check_waivers(text: str, given: Mapping[str, str]) -> list[Finding]:

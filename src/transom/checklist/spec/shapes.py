@@ -300,7 +300,6 @@ class Step:
     """One step of the analysis."""
 
     number: int
-    title: str
     text: str
     line: int
 
@@ -318,4 +317,3 @@ class Analysis:
     reason: str
     reading: str
     line: int
-    text: str

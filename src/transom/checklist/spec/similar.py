@@ -5,11 +5,10 @@ from __future__ import annotations
 from transom.canonical import Json
 from transom.checklist.spec.shapes import SpecDocument
 from transom.errors import MemoryUnavailable
-from transom.llm import Block
 from transom.memory import Memory, MemoryEntry
 from transom.runs import Artifact, Run, Stage, text_file
 
-BLOCK = "similar_items"
+SIMILAR = "similar_items"
 _KIND = "itemspec"
 _MOST, _MOST_NAMES, _LONGEST = 3, 6, 160
 _HEADING = "The nearest earlier items whose checkers passed, as examples of form. Decide by the words of this item."
@@ -38,11 +37,6 @@ async def remember_spec(run: Run, memory: Memory, item_id: str, description: str
         await memory.store(description, noted, key=_key(item_id))
     except MemoryUnavailable as error:
         run.progress(f"{error}; the item is no example for later ones")
-
-
-def similar_blocks(text: str) -> list[Block]:
-    """The block, where there is something to show."""
-    return [Block(BLOCK, text, trust="untrusted")] if text else []
 
 
 def _key(item_id: str) -> str:

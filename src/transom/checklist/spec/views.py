@@ -1,11 +1,8 @@
 """Which role sees which blocks: the table round x block, as data.
 
-A prompt file holds one named block; its stem is the block's name, except that `task_round3`, `instructions_round3`
-and `template_section2` become blocks of the names `task`, `instructions` and `template_section`. Blocks that differ
-from run to run are listed by name; whoever assembles a call supplies them. A role is never given a block that is not
-in its row.
-
-The common blocks come first and in one order, so that the rounds share the longest possible prefix.
+A prompt file holds one named block. Blocks that differ from run to run are listed by name; whoever assembles a call
+supplies them. A role is never given a block that is not in its row. The common blocks come first and in one order, so
+that the rounds share the longest possible prefix.
 """
 
 from __future__ import annotations

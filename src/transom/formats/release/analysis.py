@@ -215,19 +215,19 @@ def _quote_in(root: Node, pointer: str) -> str:
 def _of_scan(findings: list[ScanFinding], root: Node) -> tuple[list[Observation], list[Remark]]:
     found: list[Observation] = []
     where = "/runs" if isinstance(root.value, dict) and "runs" in root.value else "/Results"
-    for severity, still in open_by_severity(findings):
-        shown = tuple(Operand(value="1", locator=one.locator, quote=one.id) for one in still[:5])
+    for severity, unsuppressed in open_by_severity(findings):
+        shown = tuple(Operand(value="1", locator=one.locator, quote=one.id) for one in unsuppressed[:5])
         found.append(
             Observation(
                 measure=f"vulnerabilities.{severity}",
-                value=float(len(still)),
+                value=float(len(unsuppressed)),
                 locator=where,
                 formula="count of open findings",
                 operands=shown,
-                quote=", ".join(one.id for one in still[:5]),
+                quote=", ".join(one.id for one in unsuppressed[:5]),
             )
         )
-        for one in still[:5]:
+        for one in unsuppressed[:5]:
             label = f"{one.id} {one.text}".strip()[:120]
             quote = _quote_in(root, one.locator)
             measure = f"vulnerabilities.{severity}.entry"
@@ -291,7 +291,7 @@ def _of_coverage(coverage: Coverage, quote: Callable[[str], str]) -> list[Observ
         at = (share.locator, share.over) if share.over else (share.locator,)
         quotes = [quote(one) for one in at]
         operands = tuple(
-            Operand(value=_last_number(said), locator=one, quote=said) for one, said in zip(at, quotes, strict=True)
+            Operand(value=_last_number(part), locator=one, quote=part) for one, part in zip(at, quotes, strict=True)
         )
         formula = "100 * a / b" if share.over else "100 * a"
         value = round(share.percent, 6)
@@ -343,8 +343,8 @@ def _of_junit(text: str, root: Element, source: str) -> tuple[list[Observation],
     ]
     declared = _declared(root)
     if declared is not None and declared != len(bad):
-        said = f"the report counts {declared} failures and errors, its cases {len(bad)}"
-        remark = Remark(kind="contradiction", text=said, locator=top, measure="tests.failed")
+        message = f"the report counts {declared} failures and errors, its cases {len(bad)}"
+        remark = Remark(kind="contradiction", text=message, locator=top, measure="tests.failed")
         found[0] = found[0].model_copy(update={"value": float(max(declared, len(bad)))})
         return found, [remark]
     return found, []

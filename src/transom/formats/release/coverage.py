@@ -55,20 +55,20 @@ def _is_share(node: Node, own: set[str], not_own: set[str]) -> bool:
     number = node.number
     if number is None or not 0 <= number <= 100 or _in_part(node):
         return False
-    said, around = set(node.words), _context(node, 1)
-    if said & (not_own | _OTHERS) or {"uncovered", "missing", "missed", "partial"} & said:
+    key, context = set(node.words), _context(node, 1)
+    if key & (not_own | _OTHERS) or {"uncovered", "missing", "missed", "partial"} & key:
         return False
-    if around & not_own and not said & own:
+    if context & not_own and not key & own:
         return False
-    if own is _BRANCHES and not around & own:
+    if own is _BRANCHES and not context & own:
         return False
-    if said & _TOTAL - _LINES - _WHOLE or (said & _COVERED and not said & {"percent", "pct", "percentage"}):
+    if key & _TOTAL - _LINES - _WHOLE or (key & _COVERED and not key & {"percent", "pct", "percentage"}):
         return False
     covers = bool({"coverage", "covered"} & _context(node, 2)) or _document_of_coverage(node)
     beside = node.parent.children if node.parent is not None else ()
-    if "total" in said and not said & (_PERCENT - _COVERED) and any(_COVERED & set(one.words) for one in beside):
+    if "total" in key and not key & (_PERCENT - _COVERED) and any(_COVERED & set(one.words) for one in beside):
         return False  # a count of lines, not a share
-    return covers and bool(said & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= said
+    return covers and bool(key & (_PERCENT | own | _WHOLE)) and not {"test", "count"} <= key
 
 
 def _document_of_coverage(node: Node) -> bool:

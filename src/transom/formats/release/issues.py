@@ -101,7 +101,7 @@ def read_changelog_file(data: bytes, source: str) -> Reading:
     last = changes[-1]
     node = root.find(last.locator)
     quote = quote_of(node) if node is not None else ""
-    seen = Observation(
+    last_status = Observation(
         measure="jira.last_status", value=last.became, locator=last.locator, quote=quote, label=last.when
     )
-    return base.model_copy(update={"observations": (seen,), "remarks": remarks})
+    return base.model_copy(update={"observations": (last_status,), "remarks": remarks})

@@ -101,50 +101,50 @@ def quantity_of(node: Node) -> Quantity | None:
     """Return the quantity by the words of the key; for `value` and `actual` by the words around it."""
     if isinstance(node.value, dict | list | bool) or node.value is None:
         return None
-    said = set(node.words)
-    if not said - _TRANSPARENT - {"ms", "s", "second", "percent", "pct"}:
+    key = set(node.words)
+    if not key - _TRANSPARENT - {"ms", "s", "second", "percent", "pct"}:
         beside = [one for one in (node.parent.get("metric", "name", "measure", "kpi") if node.parent else None,) if one]
-        said = set(key_words(str(beside[0].value))) if beside else set(node.parent.words if node.parent else ())
-        statistic = _statistic(said)
-        return _named(said) or (Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) else None)
-    quantity = _named(said)
+        key = set(key_words(str(beside[0].value))) if beside else set(node.parent.words if node.parent else ())
+        statistic = _statistic(key)
+        return _named(key) or (Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) else None)
+    quantity = _named(key)
     if quantity is not None:
         return quantity
-    statistic = _statistic(said)
-    if statistic and said - {"ms", "s", "second", "sec", "time"} <= {statistic, *_AVERAGE} and node.parent is not None:
+    statistic = _statistic(key)
+    if statistic and key - {"ms", "s", "second", "sec", "time"} <= {statistic, *_AVERAGE} and node.parent is not None:
         outer = {word for one in (node.parent, node.parent.parent) if one is not None for word in one.words}
         inner = _named(outer)
         if inner is not None:
             return Quantity(inner.kind, statistic)
-        return Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) or {"ms"} & said else None
+        return Quantity("latency", statistic) if _STATISTIC.fullmatch(statistic) or {"ms"} & key else None
     return None
 
 
-def _named(said: set[str]) -> Quantity | None:
-    if {"total", "sum", "cumulative"} & said:  # a sum over all requests, as in locust
+def _named(key: set[str]) -> Quantity | None:
+    if {"total", "sum", "cumulative"} & key:  # a sum over all requests, as in locust
         return None
-    statistic = _statistic(said)
-    rate = bool({"rate", "ratio", "percent", "pct", "percentage"} & said)
-    if {"error", "failure", "fail", "failed"} & said and rate:
+    statistic = _statistic(key)
+    rate = bool({"rate", "ratio", "percent", "pct", "percentage"} & key)
+    if {"error", "failure", "fail", "failed"} & key and rate:
         return Quantity("error_rate")
-    if {"success"} & said and rate:
+    if {"success"} & key and rate:
         return Quantity("success_rate")
-    if {"throughput", "rps", "tps", "qps"} & said or {"per", "second"} <= said:
+    if {"throughput", "rps", "tps", "qps"} & key or {"per", "second"} <= key:
         return Quantity("throughput")
-    if {"availability", "uptime"} & said:
+    if {"availability", "uptime"} & key:
         return Quantity("availability")
-    if {"latency"} & said or {"response", "time"} <= said or {"render", "time"} <= said or {"load", "time"} <= said:
+    if {"latency"} & key or {"response", "time"} <= key or {"render", "time"} <= key or {"load", "time"} <= key:
         return Quantity("latency", statistic)
-    if {"cpu"} & said and not {"core", "count", "limit"} & said:
+    if {"cpu"} & key and not {"core", "count", "limit"} & key:
         return Quantity("cpu", statistic)
     return None
 
 
-def _statistic(said: set[str]) -> str:
-    for word in sorted(said):
+def _statistic(key: set[str]) -> str:
+    for word in sorted(key):
         if _STATISTIC.fullmatch(word):
             return word
-    return next((_AVERAGE[word] for word in sorted(said) if word in _AVERAGE), "")
+    return next((_AVERAGE[word] for word in sorted(key) if word in _AVERAGE), "")
 
 
 def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
@@ -156,14 +156,14 @@ def amount_of(node: Node, quantity: Quantity) -> tuple[float, str] | None:
     unit = unit if unit in _MILLISECONDS else unit.rstrip("s.")
     number = float(match["number"].replace(",", ""))
     if quantity.kind == "latency":
-        said = set(node.words)
-        named = next((word for word in ("ms", "millisecond", "second", "sec", "minute") if word in said), "")
+        key = set(node.words)
+        named = next((word for word in ("ms", "millisecond", "second", "sec", "minute") if word in key), "")
         factor = _MILLISECONDS.get(unit or named, 1.0)
         return round(number * factor, 6), "ms"
     if quantity.kind == "throughput":
         return number, "/s"
-    told = unit == "%" or {"percent", "pct", "percentage"} & set(node.words)
-    return number, "%" if told else RATIO if "ratio" in node.words else UNKNOWN
+    in_percent = unit == "%" or {"percent", "pct", "percentage"} & set(node.words)
+    return number, "%" if in_percent else RATIO if "ratio" in node.words else UNKNOWN
 
 
 def _in_percent(amount: tuple[float, str], quantity: Quantity, limit: tuple[float, str] | None) -> tuple[float, str]:

@@ -62,8 +62,8 @@ def _overall(root: Node) -> list[tuple[Node, Status]]:
             status = words().status_of(inner.value) if inner is not None else None
             if status is not None and inner is not None and inner.nature not in ("history", "limit"):
                 beside = [one for key in _DECISIONS[number + 1 :] if (one := place.get(key)) is not None]
-                told = [(one, words().status_of(one.value)) for one in beside if one is not inner]
-                less += [(one, said) for one, said in told if said in ("fail", "conditional")]
+                others = [(one, words().status_of(one.value)) for one in beside if one is not inner]
+                less += [(one, said) for one, said in others if said in ("fail", "conditional")]
                 return [(inner, status), *(one for one in less if one[0] is not inner)]
         if less:
             return less
@@ -85,16 +85,16 @@ def _tallies(root: Node, *, decided: bool) -> Iterator[tuple[Node, str, Status]]
     for node in root.walk():
         if not isinstance(node.value, dict) or node.nature == "history":
             continue
-        asked, given = _number(node, _ASKED), _number(node, _GIVEN)
-        if asked is not None and given is not None:
-            few = (given.number or 0) < (asked.number or 0)
-            yield given, f"{given.value} of {asked.value} sign-offs", "pending" if few else "pass"
+        required, received = _number(node, _ASKED), _number(node, _GIVEN)
+        if required is not None and received is not None:
+            few = (received.number or 0) < (required.number or 0)
+            yield received, f"{received.value} of {required.value} sign-offs", "pending" if few else "pass"
         of_people = any(_SIGNED & set(child.words) for child in (node, *node.children))
         for child in node.children:
-            said, listed = set(child.words), isinstance(child.value, list)
-            named = said & _OPEN and said <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
+            key, listed = set(child.words), isinstance(child.value, list)
+            named = key & _OPEN and key <= _OPEN | _SIGNED | _PEOPLE | _COUNTS
             if named and (child.value if listed else child.number) and (of_people or (decided and listed)):
-                yield child, child.key.replace("_", " "), "fail" if said & _REVOKED else "pending"
+                yield child, child.key.replace("_", " "), "fail" if key & _REVOKED else "pending"
         votes = [(child, words().status_of(child.value)) for child in node.children]
         if votes and _PEOPLE & set(node.words) and all(_is_vote(child, status) for child, status in votes):
             yield from ((child, child.key, status or "pending") for child, status in votes)
@@ -121,11 +121,11 @@ def _people(root: Node) -> Iterator[tuple[Node, str, Status]]:
     for node in root.walk():
         if not isinstance(node.value, dict) or node.parent is None or node.nature in ("history", "limit"):
             continue
-        around = {*node.words, *node.parent.words}
-        if around & _NO_PERSON:
+        context = {*node.words, *node.parent.words}
+        if context & _NO_PERSON:
             continue
         named = node.get("reviewer", "stakeholder", "approver", "name", "role", "person", "department", "team")
-        if not around & _PEOPLE or ((node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None):
+        if not context & _PEOPLE or ((node.place < 0 and not _PEOPLE & set(node.parent.words)) and named is None):
             continue
         decision = node.get(*_DECISIONS)
         status = words().status_of(decision.value) if decision is not None else None

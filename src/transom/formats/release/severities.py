@@ -31,20 +31,20 @@ def read_severities(root: Node, prefix: str) -> tuple[list[Observation], list[Re
     for severity in SEVERITIES:
         rows = [one for level, one, _ in listed if level == severity]
         gone = sum(1 for level, _, fate in listed if level == severity and fate == "closed")
-        still = [one for level, one, fate in listed if level == severity and fate != "closed"]
-        for one in still[:_MOST_SHOWN]:
+        remaining = [one for level, one, fate in listed if level == severity and fate != "closed"]
+        for one in remaining[:_MOST_SHOWN]:
             shown[severity] += 1
             found.append(observe(f"{prefix}.{severity}.entry", one, "fail", label=one.label, nature="measured"))
         if listed:
             place = rows[0].parent if rows and rows[0].parent else root
-            counts = [(1.0, one) for one in still[:_MOST_SHOWN]]
-            found.append(derived(f"{prefix}.{severity}", place, float(len(still)), "count of open entries", counts))
+            counts = [(1.0, one) for one in remaining[:_MOST_SHOWN]]
+            found.append(derived(f"{prefix}.{severity}", place, float(len(remaining)), "count of open entries", counts))
         for node, value in ((node, value) for level, node, value in counted if level == severity):
             if listed and value == len(rows) and gone and not _OPEN & set(_around(node)):
                 continue  # the number counts all entries, the list tells which are open
             found.append(observe(f"{prefix}.{severity}", node, value))
-            if listed and value != len(still) and severity in ("critical", "high"):
-                text = f"{value:g} {severity} counted, {len(still)} open in the list"
+            if listed and value != len(remaining) and severity in ("critical", "high"):
+                text = f"{value:g} {severity} counted, {len(remaining)} open in the list"
                 remarks.append(
                     Remark(kind="contradiction", text=text, locator=node.pointer, measure=f"{prefix}.{severity}")
                 )

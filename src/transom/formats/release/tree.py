@@ -96,7 +96,7 @@ class Node:
 
     @cached_property
     def number(self) -> float | None:
-        """Its number, also one that is written as text without a unit: `"1,204"`."""
+        """The number, also one written as text without a unit: `"1,204"`; None if the value is not a number."""
         if isinstance(self.value, bool):
             return None
         if isinstance(self.value, int | float):
@@ -139,18 +139,18 @@ class Node:
         """Return the nature that an object states in a status, a flag or a note."""
         if self._is_older_run():
             return "history"
-        told = words().nature
+        vocabulary = words().nature
         for child in self.children:
             text = " ".join(child.words)
             if isinstance(child.value, bool):
-                if (child.value and text in told.state_flags_true) or (
-                    not child.value and text in told.state_flags_false
+                if (child.value and text in vocabulary.state_flags_true) or (
+                    not child.value and text in vocabulary.state_flags_false
                 ):
                     return "estimate" if "estimat" in text else "planned"
             elif isinstance(child.value, str):
-                if text in told.state_keys and _waits(child.value):
+                if text in vocabulary.state_keys and _waits(child.value):
                     return "planned"
-                if text in told.note_keys and words().estimates.search(child.value):
+                if text in vocabulary.note_keys and words().estimates.search(child.value):
                     return "estimate"
         return None
 

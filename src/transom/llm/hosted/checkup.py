@@ -28,14 +28,7 @@ _PING = ToolSpec("ping", "Answers a ping.", _WORD)
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was tried.
-
-    Attributes:
-        name: what.
-        status: whether it was answered as asked.
-        says: what came, or what was wrong, in one line.
-        seconds: that it took.
-    """
+    """One thing that was tried: whether it was answered as asked, and what came or was wrong, in one line."""
 
     name: str
     status: Literal["ok", "failed"]

@@ -117,10 +117,8 @@ def parsed(text: str) -> Json:
 
 def _status_of(error: Json) -> int | None:
     """The status that stands in an error for want of one of its own; some write it as a text."""
-    code = error.get("code") if isinstance(error, dict) else None
-    if isinstance(code, str) and len(code) == 3 and code.isdecimal():
-        code = int(code)
-    return code if isinstance(code, int) and 400 <= code < 600 else None
+    code = str(error.get("code") if isinstance(error, dict) else "")
+    return int(code) if len(code) == 3 and code.isdecimal() and 400 <= int(code) < 600 else None
 
 
 def _read(body: Json) -> tuple[str, str]:

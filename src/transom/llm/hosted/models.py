@@ -1,7 +1,4 @@
-"""Known properties of models: windows, sampling, caching. Facts of November 2026; settings override them.
-
-How a vendor's cache counts is in `cache_terms`.
-"""
+"""Known properties of models: windows, sampling, caching. Facts of November 2026; settings override them."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from transom.llm.cache_terms import terms_of
 from transom.llm.capabilities import Capabilities
 
 _CLAUDE = Capabilities(
@@ -68,8 +64,4 @@ def known_model(
     name = model.removeprefix("openai/") if service == "openai" else model  # as gateways call them
     found = next(caps for pattern, caps in _TABLES.get(service, _OTHERS).items() if fnmatchcase(name, pattern))
     caps = replace(found, parallel_tools=parallel_tools)
-    if caps.caching != "none":
-        caps = replace(caps, cache_minimum=terms_of(f"{service}:{model}").least)
-    if context_tokens is not None:
-        caps = replace(caps, context_tokens=context_tokens, context_known=True)
-    return caps
+    return caps if context_tokens is None else replace(caps, context_tokens=context_tokens, context_known=True)

@@ -18,7 +18,7 @@ from transom.llm.hosted.failures import (
     unreadable,
 )
 from transom.llm.hosted.schema import without_patterns
-from transom.llm.hosted.server import HEADERS, NO_KEY
+from transom.llm.hosted.server import HEADERS
 from transom.llm.hosted.vendor import Vendor, chat_messages, function, said
 from transom.llm.hosted.wire import Document, body_guard, drain
 from transom.llm.proxies import transport
@@ -103,26 +103,16 @@ class OllamaVendor(Vendor):
         from ollama import AsyncClient  # noqa: PLC0415  only where it is asked
 
         guard = body_guard(httpx.AsyncByteStream, self._server.max_body)
-        hooks: dict[str, list[Any]] = {"response": [guard]}
-        headers = dict(HEADERS)
-        if self._server.api_key != NO_KEY:
-            headers["authorization"] = f"Bearer {self._server.api_key}"
-        else:
-            hooks["request"] = [_without_key]
+        # Also where there is none: the SDK would look for one by itself, and send that.
+        headers = {**HEADERS, "authorization": f"Bearer {self._server.api_key}"}
         return AsyncClient(
             host=self._server.base_url,
             timeout=self._server.seconds,
             transport=transport(httpx, self._server.proxy),
             follow_redirects=False,
             headers=headers,
-            event_hooks=hooks,
+            event_hooks={"response": [guard]},
         )
-
-
-async def _without_key(request: Any) -> None:
-    """The SDK looks for a key by itself, where we found none that can be sent."""
-    if request.headers.get("authorization", "").startswith("Bearer"):
-        del request.headers["authorization"]
 
 
 def _document(piece: Any) -> Document:

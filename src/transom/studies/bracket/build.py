@@ -30,7 +30,7 @@ class GeometryError(Exception):
 
 
 class MeshError(Exception):
-    """Its mesh cannot be used."""
+    """The mesh cannot be used."""
 
 
 def mesh(job: dict[str, float]) -> tuple[dict[int, tuple[float, float]], dict[int, list[int]], float]:

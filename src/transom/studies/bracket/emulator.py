@@ -74,7 +74,7 @@ class Emulator:
     """Called with a bracket's numbers: the class of its failure or None, the reason, and its outputs.
 
     Attributes:
-        centre, scale: of the features.
+        centre, scale: normalisation of the features.
         models: weights of the terms, for each of `STEPS` (log odds), `displacement` and `stress` (logarithms of
             displacement over what beam theory gives, and of stress over yield stress).
         low, high: bounds of those two.

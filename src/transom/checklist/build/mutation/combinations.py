@@ -92,13 +92,13 @@ async def _tried(
 ) -> Combination:
     outcome, config, evidence = await examples.judged(example, item, requirements)
     waived = apply_waivers(outcome, waivers, config, evidence, "")
-    violations = _ids([*waived.missing, *waived.extra])
+    violations = _ids([*waived.missing_items, *waived.extra_items])
     result = Expected(
         status="FAIL" if violations else "PASS",
-        found=() if violations or waived.waived else _ids(outcome.found),  # of several entries some may hold
+        found=() if violations or waived.waived else _ids(outcome.found_items),  # of several entries some may hold
         violations=violations,
         waived=_ids(waived.waived),
-        unused_waivers=tuple(one.pattern for one in waived.unused),
+        unused_waivers=tuple(one.pattern for one in waived.unused_waivers),
     )
     expected = _expected(example, item, requirements, waivers)
     return Combination(

@@ -66,7 +66,7 @@ class Examples:
         if problem:
             return Tried(problem=f"{_called(example)}: {problem}")
         judged, _, _ = await self.judged(example, item, Requirements())
-        outcome = "fails" if judged.missing or judged.extra else "holds"
+        outcome = "fails" if judged.missing_items or judged.extra_items else "holds"
         if outcome == example.outcome:
             return Tried()
         said = f"{_called(example)}: the item {outcome}, and the ItemSpec says that it {example.outcome}"
@@ -171,8 +171,9 @@ class Examples:
         answer = await self.prober.answer(name, _ended(example.text))
         kind, rank = classify(name, self.sources)
         evidence = Evidence((File(name, kind, rank, lambda: [example.text]),), answer.entries)
-        config = self.config.model_copy(update={"items": (item.model_copy(update={"only_with": None}),)})
-        return await evaluate(config, evidence, requirements, Logic()), config, evidence
+        alone = item.model_copy(update={"only_with": None})
+        config = self.config.model_copy(update={"items": (alone,), "requirements": requirements})
+        return await evaluate(config, evidence, Logic()), config, evidence
 
     def _item(self, example: SpecExample) -> ValidationItem | None:
         return next((item for item in self.config.items if item.id == example.item), None)

@@ -22,7 +22,6 @@ def check_logic(found: Problems, section: CheckSection, parsing: ParsingSection)
     for item in section.items:
         _texts(found, item)
         _choices(found, item)
-        _condition(found, item)
         used = [*item.required, *([item.condition.field] if item.condition else [])]
         for name in dict.fromkeys(used):
             what = f"{_name(item)}: {name} is not a field of Section 1"
@@ -61,16 +60,12 @@ def _choices(found: Problems, item: SpecItem) -> None:
         said = text and not words.is_none(text) and text.strip(" `.").casefold() != "all"
         what = f"{_name(item)}: {label} must be {wanted}, or left out"
         found.unless(read or not said, "spec.items.selection", item.line, what)
+    wanted = "one comparison in backticks such as `category.field == True`, or: none"
+    readable = item.condition or words.is_none(item.condition_text)
+    what = f"{_name(item)}: Condition must be {wanted}"
+    found.unless(item.condition_text and readable, "spec.items.condition", item.line, what)
     problem = selection_problem(item.take, item.count, item.quantifier, item.mode, item.validation)
     found.unless(not problem, "spec.items.selection", item.line, f"{_name(item)}: {problem}")
-
-
-def _condition(found: Problems, item: SpecItem) -> None:
-    wanted = "one comparison in backticks such as `category.field == True`, or: none"
-    if not item.condition_text:
-        found.add("spec.items.condition", item.line, f"{_name(item)}: Condition is missing; write {wanted}")
-    elif item.condition is None and not words.is_none(item.condition_text):
-        found.add("spec.items.condition", item.line, f"{_name(item)}: Condition must be {wanted}")
 
 
 def _type(found: Problems, section: CheckSection) -> None:
