@@ -56,7 +56,7 @@ def _search_for(words: Iterable[str]) -> str:
     """An expression for any of these words: each from its rarest character on, and what stands before that behind."""
     told = []
     for word in dict.fromkeys(words):
-        at = max(range(len(word)), key=lambda place: _ALL.find(word[place]) % 99)
+        at = max(range(max(len(word) - 1, 1)), key=lambda place: _ALL.find(word[place]) % 99)
         told.append((word[at], re.escape(word[at + 1 :]) + (f"(?<={re.escape(word)})" if at else "")))
     by_letter = itertools.groupby(sorted(told), key=lambda one: one[0])
     return "|".join(f"{re.escape(letter)}(?:{'|'.join(rest for _, rest in group)})" for letter, group in by_letter)
