@@ -213,7 +213,7 @@ def test_a_corrected_knowledge_file_makes_again_what_it_answered(here: Path, cap
     for item in ("VER-01", "STA-01"):
         assert desk("check", "spec", f"{item}.yaml", "-q").code == 0
     asked = len(desk.records("model_reply"))
-    edit(mine / "versions.yaml", "so that its origin can be confirmed", "so that everybody can tell its origin")
+    edit(mine / "versions.yaml", "whether the timing tool read the file", "whether everybody can tell its origin")
     assert desk("check", "spec", "STA-01.yaml").stages("working") == [], "what another file answered stays"
     made = desk("check", "spec", "VER-01.yaml").stages("working")
     assert set(made) >= set(SPEC), made

@@ -24,7 +24,7 @@ def test_what_a_call_saw_is_asserted_exactly() -> None:
 
 def test_a_text_that_must_not_be_sent_is_found_with_its_block() -> None:
     assert_hidden(REQUEST, "password")
-    with pytest.raises(AssertionError, match=r"'secret' stands in \['log'\]"):
+    with pytest.raises(AssertionError, match=r"'secret' is in \['log'\]"):
         assert_hidden(REQUEST, "password", "secret")
     with pytest.raises(AssertionError, match="the frame of a block"):
         assert_hidden(REQUEST, "</log>")

@@ -102,6 +102,7 @@ AFTER_READING = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     place=st.sampled_from(PLACES),

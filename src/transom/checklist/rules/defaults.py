@@ -55,11 +55,10 @@ def _category(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def _item(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    needed = " and ".join(f"`{field}`" for field in given["required"])
     bad = given.get("mode") == "forbid"
     return {
         "purpose": f"tells {told['question']}",
-        "completeness": f"an entry has {needed}",
+        "completeness": "an entry has every required field",
         "quantifier": "each",
         "passes": "no such entry is read" if bad else "every entry that is read fulfils the condition",
         "fails": "such an entry is read" if bad else "an entry does not fulfil it, or none is read",
