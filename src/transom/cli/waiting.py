@@ -244,7 +244,7 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     """The answered entries of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
     try:
-        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"]]
+        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"] not in (None, "")]
         answers = [
             (str(run), Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")))
             for one, words, question in given
