@@ -34,6 +34,11 @@ class SyncAgent:
             raise AttributeError(name)
         return getattr(self.agent, name)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """What of an agent can be set, as its budget, is set there."""
+        whose = self.agent if isinstance(getattr(Agent, name, None), property) else super()
+        whose.__setattr__(name, value)
+
     def send(self, content: str, *blocks: Block, id: str = "") -> Response:  # noqa: A002  the program's word
         """See `Agent.send`."""
         return self.wait(self.agent.send(content, *blocks, id=id))

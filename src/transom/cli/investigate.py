@@ -162,7 +162,9 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")
         inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
         async with opened_run(quiet, inquiry, options) as run:
-            one, _ = await answered(run, inquiry)
+            one, waits = await answered(run, inquiry)
+            if waits is None:
+                await run.finish(one.verdict)
         found.append(one)
         unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
         head = style_status(f"{one.verdict:<17}")

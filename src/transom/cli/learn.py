@@ -169,7 +169,7 @@ def stats(session: Session) -> int:
 
 
 @command(root, "serve", example="transom serve --port 8420")
-def serve(session: Session, scope: Scope, host: Host = ("127.0.0.1"), port: Port = 8420) -> int:
+def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port = 8420) -> int:
     """Serve the playbook over HTTP until Ctrl-C. Whoever has the printed token may use it.
 
     The endpoints are described at /openapi.json. Each request gives the token: `Authorization: Bearer TOKEN`.

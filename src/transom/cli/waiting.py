@@ -20,7 +20,7 @@ from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
 from transom.runs import write_file
-from transom.runs.questions import APPROVAL, Choice, cut, in_full, options_of, which
+from transom.runs.questions import APPROVAL, Choice, chosen, cut, in_full, options_of, which
 from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
@@ -173,6 +173,9 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                     await give_help(run, words, reset=given.reset_iterations)
                 line = f"taken: {', '.join(taken + ['more repairs'] * given.reset_iterations)}"
             else:
+                if given.choose:
+                    text = _option(chosen(row.id, run.state.waiting, given.question), given.choose, row.id)
+                    told["answer"] = text
                 choice = await run.decide(text or "", given.question, given.reason, by=given.by)
                 told["stage"], line = choice["stage"], _taken(text or "", choice)
                 if "file" not in choice:
@@ -181,6 +184,15 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                     names = [in_full(one) + ("" if "file" in one else f" (--question {which(one)})") for one in left]
                     step = f"waiting for an answer, too: {', '.join(names)}"
     return session.report(told, f"{line}; {step}")
+
+
+def _option(choice: Choice, number: int, run_id: str) -> str:
+    """The option with a number, in its own words."""
+    options = options_of(choice)
+    if number > len(options):
+        what = f"there is no option {number}: {cut(choice)}"
+        raise InputError(what, where=run_id, hint=f"it has {counted(len(options), 'option')}; see: transom waiting")
+    return options[number - 1]
 
 
 def _taken(text: str, choice: Choice) -> str:
@@ -232,7 +244,7 @@ def _read_sheet(path: Path) -> list[tuple[str, Answer]]:
     """The answered entries of a sheet, one for each run."""
     rows: Any = load_yaml(path).data
     try:
-        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"]]
+        given = [(one, str(one["answer"]), one["question"] or None) for one in rows if one["answer"] not in (None, "")]
         answers = [
             (str(run), Answer(words, question, by=str(one["by"] or ""), reason=str(one["reason"] or "")))
             for one, words, question in given

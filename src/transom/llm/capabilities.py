@@ -12,6 +12,7 @@ Caching = Literal["none", "automatic", "breakpoints"]
 
 UNBOUNDED = 10**9
 """The window of a provider that has none: rules and recordings read whatever they are given."""
+_NO_ABILITY = ("context_known", "tells_cost")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Capabilities:
     def text(self) -> str:
         """One line, for people."""
         window = f"window {self.context_tokens} tokens" + ("" if self.context_known else " (a guess)")
-        flags = [(one.name.replace("_", " "), getattr(self, one.name)) for one in fields(self) if one.type == "bool"]
+        names = [one.name for one in fields(self) if one.type == "bool" and one.name not in _NO_ABILITY]
+        flags = [(name.replace("_", " "), getattr(self, name)) for name in names]
         has = [what for what, there in flags if there]
         lacks = [f"no {what}" for what, there in flags if not there]
         return f"{window}; {', '.join([*has, *lacks])}; cache {self.caching}"

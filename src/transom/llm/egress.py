@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Self
 
+from transom.canonical import Json
 from transom.errors import NeedsModel, ReplyError, TransomError
 from transom.llm.render import turn_text
 from transom.llm.shapes import Block, Request
-from transom.llm.turns import ToolResults, UserMessage
+from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 
 if TYPE_CHECKING:
     from transom.config.model import Egress
@@ -103,7 +104,17 @@ def _local(request: Request, policy: EgressPolicy) -> Iterator[str]:
         if isinstance(turn, ToolResults):
             yield from (one.content for one in turn.results if whole or one.egress != "any")
         elif whole or turn.egress != "any":
-            yield re.sub(r'\\n|"', "\n", turn_text(turn))  # arguments of a call stand in it as JSON
+            yield turn_text(turn)
+            if isinstance(turn, AssistantMessage):  # where arguments stand as JSON; they are quoted in plain words, too
+                yield from _leaves([call.arguments for call in turn.calls])
+
+
+def _leaves(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
 
 
 def _runs(texts: Iterable[str]) -> Iterator[str]:

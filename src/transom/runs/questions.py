@@ -167,8 +167,9 @@ def _meant(choice: Choice, text: str) -> str:
     text, options = text.strip(), options_of(choice)
     if not text:
         raise InputError("the answer is empty", where=choice["stage"], hint="write what you answer")
-    known = {option.casefold(): option for option in options} | {option: option for option in options}
+    known = {option.casefold(): option for option in options}
     known |= {str(number): option for number, option in enumerate(options, 1)}
+    known |= {option: option for option in options}  # last: options that are numbers themselves mean what they say
     if options and text not in known and text.casefold() not in known:
         what = f"{text!r} is no answer to {cut(choice)}"
         raise InputError(what, where=choice["stage"], hint=f"say one of {_numbered(options)}")

@@ -209,7 +209,11 @@ class Run(Host):
                 except TransomError as error:
                     return MapResult(place, error=error)
 
-        return await asyncio.gather(*map(one, known, items))
+        done = await asyncio.gather(*map(one, known, items), return_exceptions=True)
+        for result in done:  # once all have ended: what is at work when the run is closed would go on behind it
+            if isinstance(result, BaseException):
+                raise result  # a defect, or the run was stopped
+        return [result for result in done if isinstance(result, MapResult)]
 
     def _plan(self, step: Step[T]) -> Plan:
         """What is to be done, by the journal, by the file as it lies there, and by who answers today."""

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from transom.canonical import Json, digest
 from transom.errors import ToolError, ToolExecutionError, ToolInDoubtError, install_hint
-from transom.llm.checked import check_choice
+from transom.llm.checked import check_choice, check_kind
 from transom.llm.turns import Egress, Trust, check_marks
 from transom.telemetry import Redactor
 from transom.telemetry.address import checked, secret_parts, shown
@@ -57,6 +57,9 @@ class ToolTerms:
 
     def __post_init__(self) -> None:
         check_marks("ToolTerms", trust=self.trust, egress=self.egress)
+        for field_name in ("only", "needs_approval"):
+            if isinstance(one := getattr(self, field_name), str):  # one name, and not a collection of its letters
+                object.__setattr__(self, field_name, (one,))
         for effect in self.effect.values() if isinstance(self.effect, Mapping) else (self.effect,):
             if effect is not None:
                 check_choice(effect, get_args(Effect), "effect", "ToolTerms")
@@ -104,7 +107,8 @@ class McpServer:
         seconds: that it may take to answer at all, and then to name its tools.
 
     Raises:
-        ToolError: neither a command nor a URL.
+        ToolError: neither a command nor a URL; headers for a command.
+        InputError: a header that is no text.
     """
 
     def __init__(
@@ -119,6 +123,11 @@ class McpServer:
     ) -> None:
         self._server = _checked(server)
         self._headers, self._environ = dict(headers or {}), dict(environ or {})
+        if headers and not isinstance(self._server, str):
+            hint = "give it variables: environ={...}"
+            raise ToolError("a command is sent no headers", where=self._server[0], hint=hint)
+        for name, value in self._headers.items():
+            check_kind(value, str, f"header {name}", "McpServer", "is its variable set?")
         self._terms = terms or ToolTerms()
         self._prefix = prefix
         self._seconds = seconds

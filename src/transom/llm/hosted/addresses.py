@@ -42,6 +42,9 @@ def ollama_url(address: str) -> str:
         return address
     authority, slash, path = address.partition("/")
     host, _, port = authority.partition(":")
+    if authority.startswith("["):  # of the sixth version, which has colons of its own
+        host, _, port = authority.partition("]")
+        host, port = f"{host}]", port.removeprefix(":")
     return f"http://{host or '127.0.0.1'}:{port or _OLLAMA_PORT}{slash}{path}"
 
 
