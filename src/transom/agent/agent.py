@@ -231,7 +231,7 @@ class Agent:
         A program that goes on with a kept conversation registers its tools again first: those of now count.
 
         Raises:
-            ToolError: its name is taken, or its schema is none.
+            ToolError: another tool has its name, or its schema is none.
         """
         (tool,) = as_tools([tool])
         box = self._session.toolbox if self._session else self._toolbox

@@ -21,7 +21,7 @@ from transom.context.oversized import level
 from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
 from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
 from transom.llm.egress import unquote
-from transom.llm.structured import GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
+from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
 from transom.runs import A_PERSON
 from transom.runs.conversation import CallPlace, Conversation
 from transom.runs.observe import of_conversation, tell_unread
@@ -95,8 +95,11 @@ async def ask(session: Session, state: Conversation) -> Conversation:
             seconds=seconds,
             size=assembled.size,
         )
-    except TimeoutError as error:
-        raise error if isinstance(error, Unanswered) else session.meter.late() from error
+    except BaseException as error:
+        session.hear(ReplyDelta, CUT_OFF)  # to a listener that may have heard a part
+        if isinstance(error, TimeoutError) and not isinstance(error, Unanswered):
+            raise session.meter.late() from error
+        raise
     state = session.state
     message = state.messages[-1]
     session.asked = (message, request)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from transom.checklist.run.audit import user_name
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
 from transom.cli.output import counted, gravest, print_text, say, style
@@ -173,10 +174,11 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                     await give_help(run, words, reset=given.reset_iterations)
                 line = f"taken: {', '.join(taken + ['more repairs'] * given.reset_iterations)}"
             else:
+                asked = chosen(row.id, run.state.waiting, given.question)
                 if given.choose:
-                    text = _option(chosen(row.id, run.state.waiting, given.question), given.choose, row.id)
-                    told["answer"] = text
-                choice = await run.decide(text or "", given.question, given.reason, by=given.by)
+                    told["answer"] = text = _option(asked, given.choose, row.id)
+                by = given.by or (user_name() if asked.get("kind") == APPROVAL else None) or ""
+                choice = await run.decide(text or "", given.question, given.reason, by=by)
                 told["stage"], line = choice["stage"], _taken(text or "", choice)
                 if "file" not in choice:
                     told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}

@@ -20,6 +20,7 @@ from transom.llm.turns import AssistantMessage, ToolResults, UserMessage
 SCHEMA_BLOCK = "answer_schema"
 _MOST_COMPLAINTS = 5
 VOID = Again("the answer does not follow its schema")
+CUT_OFF = Again("it broke off before it was whole")
 GO_ON = UserMessage("You have said nothing. Please go on.")
 """Sent once to a model that stopped without any text."""
 _ASKED = "Answer with one JSON value that follows this JSON Schema, and with nothing else:\n{}"

@@ -42,7 +42,7 @@ def audit_waivers(folder: Path, verdict: Verdict, run_id: str) -> None:
 
 
 def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
-    when = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "user": _user(), "run_id": run_id}
+    when = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "user": user_name(), "run_id": run_id}
     which = {"item_id": verdict.item_id, "checker_sha256": verdict.made_by.checker_sha256}
     for one in verdict.waived:
         use = one.waiver.model_dump(include={"reason", "expires", "pattern", "match", "matched_text"})
@@ -50,7 +50,8 @@ def _rows(verdict: Verdict, run_id: str) -> Iterator[dict[str, Any]]:
         yield {**when, **which, **use, "approver": one.waiver.owner, "finding": finding}
 
 
-def _user() -> str | None:
+def user_name() -> str | None:
+    """Return who is logged in; None where the machine does not say."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name

@@ -96,6 +96,7 @@ class StainlessVendor(Vendor):
             **more,
         )
         # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is given.
+        assert hasattr(client, "_custom_headers"), "this SDK keeps its headers elsewhere"
         client._custom_headers = dict(HEADERS)
         return client
 
