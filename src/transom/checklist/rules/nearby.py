@@ -156,7 +156,8 @@ def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> 
         for each in itertools.product(*given.values()):
             chosen = dict(zip(given, each, strict=True))
             keys = [item.key for item in topic.items if item.when in (None, *chosen, *chosen.values())]
-            if keys:
+            left = [item for item in topic.domain.items if item.when in chosen.values() and item.key not in keys]
+            if keys and not left:
                 yield ReadsAs(topic.domain.domain, tuple(keys), chosen)
 
 
