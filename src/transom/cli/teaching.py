@@ -106,6 +106,8 @@ def _line(session: Session, files: Mapping[str, Path], mark: Mark, at: str) -> M
         raise InputError(f"{at!r} names no line", where="check teach", hint="write FILE:LINE")
     path = files.get(name) or session.cwd / name
     known = next((one for one, file in files.items() if file == path.resolve()), name)
+    if not path.is_file():
+        raise InputError("no such file", where=at, hint="name an input file, or a path from here")
     lines = _lines(path)
     if not 1 <= int(number) <= len(lines):
         raise InputError(f"there are {len(lines)} lines", where=at, hint="count from 1")

@@ -144,3 +144,24 @@ def test_the_gate_shows_what_matters_behind_a_read_command(command: str, line: s
     place = next(one for one in PLACES if one[1] == "sta_log")
     told = [read(reader(*place, every=every), f"OpenSTA 2.6.0\n{command}\n{line}\n") for every in (False, True)]
     assert told[0] == told[1]
+
+
+def test_a_line_behind_a_carriage_return_is_seen() -> None:
+    place = next(one for one in PLACES if one[1] == "tool_log")
+    text = "OpenSTA 2.6.0\nread\nread 10%\rE1127 12:12:00 42 a.cc:1] disk is full\nread\nread\nexit\n"
+    told = [read(reader(*place, every=every), text) for every in (False, True)]
+    assert told[0] == told[1] == "line 3: not understood: E1127 12:12:00 42 a.cc:1] disk is full"
+
+
+def test_a_kind_without_a_reader_still_sees_what_must_be_read() -> None:
+    domain = next(one for one in shipped().domains if one.domain == "physical_verification")
+    source = next(one for one in domain.sources if one.kind == "marker_database")
+    told = Wanted({"antenna": ["count"]}, [Source(kind=source.kind, rank=source.rank, files=source.files)])
+    assert str(read(reader_of(domain, told, "a.lyrdb"), "<x>\n <item><category>m1</category></item>\n")).startswith(
+        "line 2: not understood"
+    )
+
+
+@pytest.mark.parametrize("regex", [r"^(\S+)\s+\1$", r"^(?P<a>\S+)\s+(?(a)\d|x)"])
+def test_an_expression_that_refers_to_its_groups_shows_every_line(regex: str) -> None:
+    assert gate([regex, r"^\d+$"]) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.checklist.rules.support import ask, configuration, shipped, tagged
 from transom.checklist.item import load_item, parse_item
-from transom.checklist.rules.meaning import check_reads_as, find_slip, said
+from transom.checklist.rules.meaning import check_reads_as, find_slip, read_as, said
 from transom.checklist.rules.nearby import MOST, near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import read_description
@@ -146,3 +147,11 @@ def test_ordinary_lines(part: str, at_once: int, asked: int) -> None:
 def test_what_only_comes_near_an_ordinary_line_is_not_read(text: str) -> None:
     with pytest.raises(NeedsModel):
         read_description(text, shipped())
+
+
+def test_items_of_a_chosen_value_come_with_it_and_with_no_other() -> None:
+    hold, both = (f"Verify {check} timming is clean." for check in ("hold", "setup and hold"))
+    met = [one for text in (hold, both) for one in near_readings(text, shipped()) if one.domain == "timing"]
+    assert [one.items for one in met] == [("timing_met",), ("timing_met", "setup_stated", "hold_stated")]
+    told = replace(met[1], items=("timing_met",))
+    assert [item.key for item in read_as(told, both, shipped()).items] == list(met[1].items)

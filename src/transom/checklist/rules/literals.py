@@ -72,15 +72,16 @@ def _begins_a_line(regex: str) -> bool:
     told = parser.parse(regex)
     plain = not told.state.flags & ~(re.UNICODE | (re.IGNORECASE if regex.startswith("(?i)") else 0))
     begins = list(told)[:1] == [(op.AT, op.AT_BEGINNING)]
-    return plain and begins and "(?P=" not in regex and not _loses(told)
+    return plain and begins and not _loses(told)
 
 
 def _loses(parts: Iterable[Any]) -> bool:
-    """Whether what stands in the next lines may keep an expression from matching a line."""
+    """Whether an expression may miss a line among others that it matches alone: by the next lines, or by its groups."""
     for code, value in parts:
         firm = code in (op.ASSERT_NOT, op.ATOMIC_GROUP, op.POSSESSIVE_REPEAT)
         inner = _inner(code, value)
-        if (firm and any(map(_crosses, inner))) or any(map(_loses, inner)) or value is op.AT_END_STRING:
+        refers = code in (op.GROUPREF, op.GROUPREF_EXISTS) or value is op.AT_END_STRING
+        if refers or (firm and any(map(_crosses, inner))) or any(map(_loses, inner)):
             return True
     return False
 

@@ -40,7 +40,7 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
 
 
 def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:
-    """What a description means by a person's word.
+    """What a description means by a person's word; an item that a chosen value asks for is always among its items.
 
     Raises:
         NeedsModel: a domain, item or parameter that there is not.
@@ -49,7 +49,8 @@ def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:
     slip = find_slip(told, knowledge)
     if domain is None or slip:
         raise NeedsModel([NotUnderstood(slip.what if slip else told.domain, KEY)])
-    items = tuple(item for item in domain.items if item.key in told.items)
+    asked = told.parameters.values()
+    items = tuple(item for item in domain.items if item.key in told.items or item.when in asked)
     things = {item.entity for item in items}
     entities = tuple(entity.key for entity in domain.entities if entity.key in things)
     means = f"a person says that it means: {said(told, knowledge)}"

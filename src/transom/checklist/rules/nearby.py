@@ -153,9 +153,12 @@ def _parametrised(topic: _Topic, words: Sequence[str], knowledge: Knowledge) -> 
         if len(found) == 1 or (found and name == "relation"):
             given[name] = found
     if wanted <= given.keys():
-        keys = tuple(item.key for item in topic.items)
-        for chosen in itertools.product(*given.values()):
-            yield ReadsAs(topic.domain.domain, keys, dict(zip(given, chosen, strict=True)))
+        for each in itertools.product(*given.values()):
+            chosen = dict(zip(given, each, strict=True))
+            keys = [item.key for item in topic.items if item.when in (None, *chosen, *chosen.values())]
+            left = [item for item in topic.domain.items if item.when in chosen.values() and item.key not in keys]
+            if keys and not left:
+                yield ReadsAs(topic.domain.domain, tuple(keys), chosen)
 
 
 def _said(language: Language, row: Row, template: str) -> dict[str, list[str]]:

@@ -120,7 +120,7 @@ class Reading:
         """Entries, once they are held against the lines that were to be read."""
         self.account.read(made, self.took())
         if self.account.unread:
-            self.account.check(min(reader.late() for reader in self.readers))
+            self.account.check(min((reader.late() for reader in self.readers), default=float("inf")))
         return made
 
     def busy(self, number: int) -> bool:
@@ -160,7 +160,7 @@ class Gate:
 
     def __init__(self, text: str, words: re.Pattern[str], *heads: re.Pattern[str]) -> None:
         strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
-        small = text.lower().translate(strange | {9: " ", 13: " "})
+        small = text.lower().translate(strange | {9: " "})
         self.told = [(words, "\n" + small), *((one, "\n" + text) for one in heads)]
         self.begins = [-1] * len(self.told)
 
