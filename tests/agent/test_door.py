@@ -37,6 +37,8 @@ def test_what_nobody_waits_for_is_read_through_the_door(tmp_path: Path) -> None:
         assert door.context() == door.agent.context() and door.context().usd == last.usd == 0.0
         door.agent.budget = Budget(turns=7)
         assert door.budget == door.agent.budget == Budget(turns=7)
+        door.budget = Budget(turns=6)
+        assert door.agent.budget == Budget(turns=6), "what is set on the door holds for the agent"
         sub = door.wait(door.open_sub("look"))
         assert sub.id != door.id
         door.wait(sub.send("well?"))

@@ -15,6 +15,7 @@ from transom.llm import (
     Block,
     Capabilities,
     Chain,
+    EgressPolicy,
     Reply,
     Request,
     Role,
@@ -30,6 +31,7 @@ from transom.llm import (
     Window,
 )
 from transom.llm.codec import reply_from_json
+from transom.llm.egress import unquote
 from transom.llm.replay import ReplayProvider
 from transom.llm.turns import Opaque
 
@@ -134,6 +136,14 @@ async def test_a_local_result_of_a_tool_never_reaches_a_remote_provider() -> Non
     with pytest.raises(EgressError, match=r"p.seat: a result of tool read is marked local.*far"):
         await Chain((remote,)).answer(Request("p.seat", Window((), turns)))
     assert remote.requests == []
+
+
+def test_local_arguments_of_a_call_stand_in_no_error() -> None:
+    call = ToolCall("1", "note", {"text": 'the pitch is "9 nm" and\tstays here'})
+    request = Request("p.seat", Window((), (AssistantMessage((call,)),), egress="local"))
+    error = ProviderError('refused: the pitch is "9 nm" and\tstays here')
+    unquote(error, request, EgressPolicy())
+    assert error.what == "refused: [local]"
 
 
 async def test_a_tool_call_alone_is_an_answer_of_a_script() -> None:

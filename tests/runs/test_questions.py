@@ -53,6 +53,15 @@ async def test_another_wording_asks_anew_and_only_the_new_one_waits(tmp_path: Pa
         await life(tmp_path, which)
 
 
+async def test_an_option_that_is_a_number_means_itself(tmp_path: Path) -> None:
+    async def corners(run: Run) -> PersonAnswer:
+        return await run.ask("feature", "How many corners?", options=["3", "2", "1"])
+
+    with pytest.raises(Paused):
+        await life(tmp_path, corners)
+    assert await life(tmp_path, corners, "3") == PersonAnswer("3", "Ada", "it says so")
+
+
 async def lengths(stage: Stage, item: str, done: list[str]) -> str:
     done.append(item)
     if item == "fails":

@@ -245,6 +245,11 @@ async def test_what_a_tool_of_a_server_does_is_said_here(tmp_path: Path) -> None
             await of(**{what: given})
 
 
+def test_one_name_of_a_tool_is_a_name() -> None:
+    terms = ToolTerms(only="read_file", needs_approval="delete")
+    assert (terms.only, terms.needs_approval) == (("read_file",), ("delete",))
+
+
 @pytest.mark.slow
 async def test_what_a_tool_of_a_server_yields_is_trusted_and_kept_here_as_is_said() -> None:
     limits = ToolLimits(seconds=7, calls=3)
