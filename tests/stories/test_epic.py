@@ -75,7 +75,7 @@ async def test_what_waits_for_a_story_that_is_not_done_is_skipped(tmp_path: Path
     assert states(result) == {"story-1": "done", "story-2": "blocked", "story-3": "skipped"}
     assert result.stories[2].reason == "it depends on story-2, which is blocked"
     assert states(await at.go("story-3")) == {"story-3": "skipped"}
-    with pytest.raises(InputError, match="there are story-1, story-2, story-3"):
+    with pytest.raises(InputError, match="known: story-1, story-2, story-3"):
         await at.go("story-9")
 
 
