@@ -107,9 +107,9 @@ def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, st
     if one.mode == "forbid" and one.line_number is None and (count := lines.get(one.source_file or "")):
         yield "none in its", f"{count} line{'' if count == 1 else 's'}"
     if one.decided_by:  # the places of all entries that decided, where they were several
-        places = [place(row.source_file, row.line_number) for row in one.decided_by[:SHOWN]]
-        more = f" and {len(one.decided_by) - SHOWN} more" if len(one.decided_by) > SHOWN else ""
-        yield "decided by", f"{', '.join(places)}{more}"
+        places = list(dict.fromkeys(place(row.source_file, row.line_number) for row in one.decided_by))
+        more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+        yield "decided by", f"{', '.join(places[:SHOWN])}{more}"
     near = one.nearest if isinstance(one, Violation) else None
     if isinstance(one, WaivedItem):
         use = one.waiver
