@@ -239,7 +239,7 @@ def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Call
     pick = random.Random(0)
     path = tmp_path / "bracket.yaml"
     text = BRACKET.replace("MODE", "never")
-    path.write_text(text + "sampler: {kind: random, seed: 1}\nbudget: {trials: 8, workers: 2}\n")
+    path.write_text(text + "sampler: {kind: random, seed: 1}\nbudget: {trials: 20, workers: 2}\n")
     for _ in range(3):
         workers = run_workers(tmp_path, path, 2)
         wait_for(lambda: len(marked(tmp_path)) > 1, 60)
@@ -257,7 +257,7 @@ def test_kills_at_random_of_workers_and_calculix(tmp_path: Path, need_tool: Call
     made = runner(tmp_path, path)
     trials = made.trials()
     assert [trial.number for trial in trials] == list(range(len(trials)))
-    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (8, {"ccx"})
+    assert (counts(trials).total, {trial.by for trial in trials if trial.kind != "lost"}) == (20, {"ccx"})
     for trial in trials:
         if trial.kind != "lost":  # each ended as it does where nobody kills
             folder = tmp_path / "again" / str(trial.number)
