@@ -224,7 +224,8 @@ def test_kills_at_random_of_workers_and_solvers(tmp_path: Path, seed: int) -> No
         for _ in range(2):
             time.sleep(pick.uniform(0.3, 1.2))
             for pid in marked(tmp_path)[:1]:
-                psutil.Process(pid).kill()
+                with suppress(psutil.NoSuchProcess):  # it may have ended just now
+                    psutil.Process(pid).kill()
         time.sleep(pick.uniform(0.0, 0.5))
         for worker in workers:
             worker.send_signal(signal.SIGKILL)
