@@ -92,7 +92,7 @@ def test_spec_build_and_lint_hold(transom: Transom, folder: Path) -> None:
     code, build = transom("check", "build", spec["itemspec_path"], *item, "-o", str(folder / "checkers"))
     assert (code, build["schema"]) == (0, "transom.build/1")
     holds(build)
-    code, lint = transom("check", "lint", "examples/checks/VER-01.yaml", build["checker_path"])
+    code, lint = transom("check", "lint", "examples/checks/VER-01.yaml", build["checker_path"], "--var", DATA)
     assert (code, lint["schema"]) == (0, "transom.lint/1")
     holds(lint)
 

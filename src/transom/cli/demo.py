@@ -76,7 +76,7 @@ async def _checklist(session: Session, examples: Path) -> Any:
             session.progress(f"{item.stem}: {answer.status}")
             if isinstance(answer, Verdict):
                 verdicts.append(answer)
-                description = " ".join(load_item(item).description.split())
+                description, _, _ = " ".join(load_item(item).description.split()).partition(". ")
                 session.tell(f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
     if session.format != "json" and verdicts:
         await _show(session, next((one for one in verdicts if one.item_id == _SHOWN), verdicts[0]))

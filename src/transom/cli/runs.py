@@ -212,7 +212,7 @@ def _pack(store: SqliteStore, one: RunView, folder: Path, trace: Path) -> None:
     """Put into the run's folder what lies elsewhere: its trace, its journal, and the windows that its calls saw."""
     lines = [{"seq": r.seq, "kind": r.kind, "at": r.at, "data": r.data} for r in one.records]
     write_file(folder / "journal.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines).encode())
-    for blob in set(_blobs(one.records)):
+    for blob in sorted(set(_blobs(one.records))):
         write_file(folder / "blobs" / blob, store.get_blob(blob))
     if trace.exists():
         shutil.copy(trace, folder / "trace.jsonl")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
 from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
-from transom.cli.output import plain, toned
+from transom.cli.output import toned
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -48,12 +48,10 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     verdict, _ = _verdict_of(folder, row, item)
     checker = _checker(folder, row)
     config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if (checker / CONFIG).is_file() else None
-    items = config.items if config else ()
-    judged = [{**one.model_dump(mode="json", exclude_defaults=True), "quantifier": one.quantifier} for one in items]
+    judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
     asked = " ".join(config.description.split()) if config else ""
     document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
-    lines = [f"asked: {asked}"] if asked else []
-    lines += [f"  {plain(one)}" for one in judged]
+    lines = [*([f"asked: {asked}"] if asked else []), *(_rules(config) if config else ())]
     lines += ["", *text_report(verdict, toned).rstrip("\n").split("\n"), "", f"run {row.id}, checker {checker}"]
     return session.report(document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines)
 
@@ -166,3 +164,17 @@ def _checker(folder: Path, row: RunRow) -> Path:
     """The folder of the checker that gave the verdict."""
     built = sorted(folder.glob(f"build/checker*/{CONFIG}"))
     return Path(str(row.inputs["checker"])) if row.inputs.get("checker") else built[-1].parent if built else folder
+
+
+def _rules(config: CheckerConfig) -> Iterator[str]:
+    """How each item is judged, a line each."""
+    counts = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
+    for one in config.items:
+        forbids, held = one.mode == "forbid", one.condition
+        which = "an entry" if forbids and one.quantifier == "exists" else counts[one.quantifier]
+        must = f" has {', '.join(one.required)}" if one.required else " is there"
+        if held:
+            must += f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip()
+        must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
+        verb = "is a violation where it" if forbids else "must be one that"
+        yield f"  {one.id} {one.name}: {which} with {one.select} {verb}{must}"

@@ -155,7 +155,7 @@ def _raised(run: Connection, event: PlaybookEvent) -> None:
 
 
 def _edited(run: Connection, event: PlaybookEvent) -> None:
-    for name in _EDITABLE & event.data.keys():
+    for name in sorted(_EDITABLE & event.data.keys()):
         value = event.data[name]
         _set(run, event.insight, name, compact_json(sorted({*value})) if name == "tags" else value)
 

@@ -167,7 +167,7 @@ class SqliteMemory:
         related: dict[str, list[Relation]] = {}
         sql = f"SELECT * FROM memory_relations WHERE source IN ({marks}) UNION SELECT * FROM memory_relations "
         for row in self._tables.query(f"{sql} WHERE target IN ({marks}) ORDER BY 1, 2, 3", (*ids, *ids)):
-            for end in {row[0], row[2]}:
+            for end in dict.fromkeys((row[0], row[2])):
                 related.setdefault(end, []).append(Relation(*row))
         rows = self._tables.query(f"{_ENTRY} WHERE id IN ({marks})", ids)
         return {row[1]: self._entry(row, related.get(row[1], ())) for row in rows}

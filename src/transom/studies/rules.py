@@ -101,7 +101,7 @@ class Features:
         for one, other in itertools.combinations(sorted(units), 2):
             if units[one] == units[other] and units[one] and {one, other} & study.variables.keys():
                 formulas[f"{one} / {other}"] = Formula.parse(f"{one} / {other}")
-        for name in study.variables.keys() & units.keys():
+        for name in sorted(study.variables.keys() & units.keys()):
             if not any(name in formula.names for formula in formulas.values()):
                 formulas[name] = Formula.parse(name)
         return Features(formulas)

@@ -43,7 +43,7 @@ def steps(study: Study, trials: Sequence[Trial], spread: float, pick: random.Ran
     best = next(iter(ranked(study, trials)), None)
     if best is None or len(study.objectives) > 1 or not numeric:
         return []
-    choices = {name: best.params[name] for name in study.variables.keys() - numeric}
+    choices = {name: best.params[name] for name in sorted(study.variables.keys() - numeric)}
     solved = [trial for trial in trials if trial.kind == "solved" and choices.items() <= trial.params.items()]
     centre = np.array(_place(study, numeric, best.params))
     places = np.array([_place(study, numeric, trial.params) for trial in solved]) - centre

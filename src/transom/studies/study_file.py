@@ -61,10 +61,10 @@ def _name_mistakes(study: Study) -> Iterator[tuple[tuple[Key, ...], str, str]]:
         for name, number in {one.name: number for number, one in enumerate(wishes)}.items():
             if name in [one.name for one in wishes[:number]]:
                 yield (group, number, "name"), f"two of {group} are named {name}", "give max and min in one"
-    for name in study.solver.outputs.keys() & seen.keys():
+    for name in sorted(study.solver.outputs.keys() & seen.keys()):
         hint = "rename the output: if it is not written, the other number would be used for it"
         yield ("solver", "outputs", name), f"{name} is in {seen[name]} and in solver.outputs", hint
-    for name in (study.verify.settings if study.verify else {}).keys() - study.settings.keys():
+    for name in sorted((study.verify.settings if study.verify else {}).keys() - study.settings.keys()):
         yield ("verify", "settings", name), f"verify.settings.{name} is not a setting", "name one of `settings`"
 
 

@@ -58,7 +58,7 @@ class Verification(Data):
         """Return output -> ratios of fine to coarse results, of all designs that were solved twice."""
         found: dict[str, list[float]] = {}
         for one in self.tried:
-            for name in one.fine.keys() & one.outputs.keys():
+            for name in sorted(one.fine.keys() & one.outputs.keys()):
                 if one.outputs[name]:
                     found.setdefault(name, []).append(one.fine[name] / one.outputs[name])
         return found

@@ -116,7 +116,8 @@ def _respelled(words: Sequence[str], knowledge: Knowledge, topics: Sequence[_Top
 
 def _weights(words: Sequence[str], topics: Sequence[_Topic], small: set[str]) -> dict[str, float]:
     """What each word weighs: the fewer domains use it the more, and a small word nothing."""
-    used = Counter(word for _, word in {(t.domain.domain, word) for t in topics for word in t.names | t.context})
+    spoken = {(t.domain.domain, word) for t in topics for word in t.names | t.context}
+    used = Counter(word for _, word in sorted(spoken))
     domains = len({topic.domain.domain for topic in topics})
     told = [word for word in words if word.isalpha() and (word in used or word not in small)]
     return {word: math.log(1 + domains / used[word]) if word in used else _STRANGE for word in told}
