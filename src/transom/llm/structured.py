@@ -130,7 +130,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
         except Unresolvable as error:
             raise InputError(f"{error}", where=where, hint="put what it refers to into $defs") from error
         except RecursionError:
-            return [Complaint(what := "it is nested too deeply, or its schema refers to itself for ever", what)]
+            return [Complaint(what := "$: it is nested too deeply, or its schema refers to itself for ever", what)]
         return [
             Complaint(_said(error), f"it breaks {_place(error.absolute_schema_path)}")
             for error in found[:_MOST_COMPLAINTS]
