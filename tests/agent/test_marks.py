@@ -57,14 +57,14 @@ async def test_what_a_tool_says_of_its_call_lasts_and_is_counted_exactly(tmp_pat
         with pytest.raises(Exception, match="script"):
             await study(Home(tmp_path, name), *answers)
         again = await study(Home(tmp_path, name), *[*TWO_AT_ONCE, "ok", "ok"][len(answers) :])
-        assert again[-1].window == requests[-1].window, name
-    told = note(requests[-1])
-    assert "- event 2, milestone: half of the mass is gone" in told
-    folded = int(told.partition("events 1 to ")[2].split()[0])
-    gone = [10 - n for event in range(1, folded + 1) if event != 2 for n in (2 * event - 2, 2 * event - 1)]
-    assert len(gone) > TRIALS / 2
-    figures = f"mass {len(gone)} times, least {min(gone)}, most {max(gone)}, mean {sum(gone) / len(gone)!r}"
-    assert figures in told
+        requests.append(again[-1])
+    for told in map(note, requests[-3:]):  # after a restart a conversation is folded anew, maybe at another event
+        assert "- event 2, milestone: half of the mass is gone" in told
+        folded = int(told.partition("events 1 to ")[2].split()[0])
+        gone = [10 - n for event in range(1, folded + 1) if event != 2 for n in (2 * event - 2, 2 * event - 1)]
+        assert len(gone) > TRIALS / 2
+        figures = f"mass {len(gone)} times, least {min(gone)}, most {max(gone)}, mean {sum(gone) / len(gone)!r}"
+        assert figures in told
 
 
 @pytest.mark.parametrize("wrong", ["no mark", Mark])

@@ -189,22 +189,26 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
 
 
 @pytest.mark.slow
-async def test_limits_hold_among_all_agents_of_a_process(desk: Desk) -> None:
-    """Who has spent its minute elsewhere waits here: with a home, with another one, without one, in another loop."""
+async def test_limits_hold_among_the_agents_of_a_workspace_and_among_those_without_one(desk: Desk) -> None:
+    """Who has spent the minute elsewhere waits here: under another name, in another loop."""
     desk.settle(execution={"enable_streaming": False}, llm={})
     limited = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "3"})
 
     def agent(model: str, at: Home | None = None, settings: Settings = limited) -> Agent:
         return Agent(SEAT, provider=Setup(f"openai:{model}", settings), at=at)
 
-    with ThreadPoolExecutor(1) as elsewhere:
-        elsewhere.submit(asyncio.run, said(agent("a"))).result()
-    await said(agent("b", Home(desk.folder / "one", "x")))
-    await said(agent("c", Home(desk.folder / "two", "x")))
-    for at in (None, Home(desk.folder / "three", "x")):
+    def home(name: str) -> Home:
+        return Home(desk.folder / "one", name)
+
+    for places in ((None, None, None, None), (home("x"), home("y"), home("z"), home("w"))):
+        first, *others, last = places
+        with ThreadPoolExecutor(1) as elsewhere:
+            elsewhere.submit(asyncio.run, said(agent("a", first))).result()
+        for at in others:
+            await said(agent("b", at))
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(said(agent("d", at)), 0.2)
-    assert sorted(body["model"] for body in desk.bodies) == ["a", "b", "c"]
+            await asyncio.wait_for(said(agent("d", last)), 0.2)
+    assert [body["model"] for body in desk.bodies] == ["a", "b", "b", "a", "b", "b"]
     free = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "9"})
     assert await said(agent("e", settings=free)) == "e here", "each is held to its own limit"
 
