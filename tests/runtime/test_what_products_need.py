@@ -257,7 +257,7 @@ async def test_a_run_of_an_earlier_version_is_one_clear_error(tmp_path: Path) ->
         records = store.read(stream)
         await store.forget(stream)
         for record in records:
-            data: Any = {key: value for key, value in dict(record.data).items() if key != "journal"}  # type: ignore[arg-type]
+            data: Any = {key: value for key, value in dict(record.data).items() if key != "journal"}  # type: ignore[arg-type]  # a mapping
             await store.append(stream, record.kind, data)
     async with Agent(SEAT, provider=scripted("b"), at=Home(tmp_path, "t")) as agent:
         with pytest.raises(RunError, match="made by an earlier version of transom; finish it with that version"):

@@ -73,7 +73,8 @@ def open_streams() -> None:
             os.fstat(fd)
         except OSError:  # closed by `>&-`: the next file that is opened would be written to in its place
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free, so this one
-            setattr(sys, name, open(fd, "w" if fd else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+            file = open(fd, "w" if fd else "r", encoding="utf-8", closefd=False)  # noqa: SIM115  it stays open
+            setattr(sys, name, file)
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")

@@ -167,7 +167,7 @@ def html_report(result: Investigation) -> str:
 
 @cache
 def _template() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  only for a page
 
     around = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=True, undefined=StrictUndefined)
     return around.get_template("investigation.html")

@@ -16,7 +16,7 @@ from transom.errors import NeedsModel
 from transom.formats.yaml_files import dump_yaml, load_yaml
 
 DATA = Path(__file__).parent / "data"
-LINES: Any = load_yaml(DATA / "everyday.yaml").data["lines"]  # type: ignore[index,call-overload]
+LINES: Any = load_yaml(DATA / "everyday.yaml").data["lines"]  # type: ignore[index,call-overload]  # a mapping
 FILES = {path.name: path.read_text(errors="replace") for path in sorted((DATA / "everyday").iterdir())}
 AT_ONCE, OF = 40, 50
 

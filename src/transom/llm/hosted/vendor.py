@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import Any, ClassVar
 
-from transom.errors import NetworkFailed
+from transom.errors import NetworkFailed, ProviderError, install_hint
 from transom.llm.capabilities import Capabilities
 from transom.llm.hosted.draft import ReplyAssembler
 from transom.llm.hosted.failures import connection_failed, from_status, own_error, parsed
@@ -96,7 +96,9 @@ class StainlessVendor(Vendor):
             **more,
         )
         # An SDK sends headers of a variable, meant for somebody's gateway, to whatever server it is given.
-        assert hasattr(client, "_custom_headers"), "this SDK keeps its headers elsewhere"
+        if not hasattr(client, "_custom_headers"):
+            what = f"this release of the SDK {self.kind} keeps headers where they cannot be cleared"
+            raise ProviderError(what, where=self.kind, hint=f"run: {install_hint(self.kind)}")
         client._custom_headers = dict(HEADERS)
         return client
 
