@@ -88,7 +88,7 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
     monkeypatch.setenv("TRANSOM_EXECUTION__RETRY_AFTER", "0.5")
     answer = desk("check", "batch", "A.yaml", "--model", "flaky:Flaky")
     assert (answer.code, answer.out.split()[:2]) == (2, ["ERROR", "A"])
-    assert "a provider failed; 1 item asked again at " in answer.err
+    assert "A.yaml: a provider failed; it is asked again at " in answer.err
     assert (here / "asked").read_text() == ".."
     (held,), (escalated,) = desk.records("held"), desk.records("escalated")
     assert held["target"] == str(here / "A.yaml") and "the line is dead" in held["cause"]
