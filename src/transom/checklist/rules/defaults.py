@@ -39,7 +39,9 @@ def filled(data: Mapping[str, Any]) -> dict[str, Any]:
         told["categories"] = [_category(told, one) for one in told["categories"]]
         told["items"] = [_item(told, one) for one in told["items"]]
         told["sources"] = [_source(told, at, one) for at, one in enumerate(told["sources"])]
-        return _prose(told) | told
+        told = _prose(told) | told
+        told["read"] = [{"kind": "rows", **rule} for rule in told["read"]]
+        return told
     except (KeyError, TypeError, AttributeError, IndexError):
         return told
 

@@ -9,7 +9,6 @@ from typing import Final
 from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.rules.analysis import read_configuration
 from transom.checklist.rules.examples import examples_of
-from transom.checklist.rules.extract import shown_patterns
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
 from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
@@ -116,7 +115,7 @@ def _extraction(plan: Plan, category: KnownCategory) -> list[str]:
         "- **Patterns**:",
     ]
     for rule in plan.domain.extraction:
-        lines += [f"  - `{pattern}`: {rule.about}" for pattern in shown_patterns(rule, category.key)]
+        lines += [f"  - `{pattern}`: {rule.about}" for pattern in rule.shown(category.key)]
     return [*lines, f"- **Method**: {category.guide.method}"]
 
 

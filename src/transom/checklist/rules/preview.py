@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from transom.checklist.file_kinds import kind_by_name
 from transom.checklist.item import ReadsAs
-from transom.checklist.rules.extract import make_rules, read_with
+from transom.checklist.rules.extract import reader_of
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import wanted_for
@@ -37,8 +36,9 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
         if file.stat().st_size > _CHEAP or file.suffix == ".gz":
             yield f"{file.name} is not looked at before its check"
             return
-        lines = file.read_text("utf-8", "replace").splitlines()
-        made = [one for rule in _rules(told, domain, file.name) for one in read_with(rule, lines)[0]]
+        wanted = wanted_for(domain, [domain.item(key) for key in told.items], told.parameters)
+        reader = reader_of(domain, wanted, file.name)
+        made = [*reader.feed(file.read_text("utf-8", "replace")), *reader.finish()]
     except (OSError, ValueError) as error:
         yield f"{file.name}: would be an error: {_cut(str(error))}"
         return
@@ -46,13 +46,6 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
         first = min(made, key=lambda one: one["line_number"] or 0)
         more = f" and {len(made) - 1} more" if len(made) > 1 else ""
         yield f"{file.name}:{first['line_number']} {_cut(first['matched_content'])}{more}"
-
-
-def _rules(told: ReadsAs, domain: Domain, name: str) -> list[dict[str, object]]:
-    """The domain's rules for a file of this name and the items that are meant."""
-    wanted = wanted_for(domain, [domain.item(key) for key in told.items], told.parameters)
-    kind = kind_by_name(name, [one.model_dump(mode="json") for one in wanted.sources]) or wanted.sources[0].kind
-    return [rule for rule in make_rules(domain, wanted) if rule["file"] == kind]
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from transom.canonical import Json
 from transom.checklist.atoms import Condition, Count, DottedField, Rank, Shape
 from transom.checklist.rules.defaults import filled
-from transom.checklist.rules.reading_rules import Extraction
+from transom.checklist.rules.log_rules import Extraction
 from transom.checklist.rules.saying import Entity, Form, Key, KnownClaim, Line, Lists, Regex, Template
 
 # Special scenarios of a spec.

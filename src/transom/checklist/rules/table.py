@@ -31,7 +31,7 @@ _ANSWERS: Final[Mapping[str, Callable[[Request, Knowledge], Reply]]] = MappingPr
 RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
     {
         **dict.fromkeys(_ANSWERS, 1),
-        **{"checklist.analysis": 4, "checklist.section1": 2, "checklist.section4": 2, "checklist.parser": 5},
+        **{"checklist.analysis": 4, "checklist.section1": 2, "checklist.section4": 2, "checklist.parser": 6},
     }
 )
 
