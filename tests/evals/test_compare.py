@@ -159,10 +159,8 @@ async def test_evaluations_are_found_by_name_by_run_and_by_file(tmp_path: Path) 
         assert rows == [("20261101-a", ["v1"]), ("20261102-b", ["v2"]), ("20261103-c", [])]
         assert find_evaluation(store, "readiness/v1")[1].run_id == "20261101-a"
         assert find_evaluation(store, "v2")[0] == "readiness/v2"
-        assert find_evaluation(store, "v1", "other")[1].run_id == "20261104-d"
+        assert find_evaluation(store, "other/v1")[1].run_id == "20261104-d"
         assert find_evaluation(store, "20261103")[1].summary.failed == 1
-        with pytest.raises(InputError, match="20261104-d: is an evaluation of other, not of readiness; name"):
-            find_evaluation(store, "20261104", "readiness")
         path = tmp_path / "kept.json"
         path.write_text(newest[1].model_dump_json(by_alias=True), encoding="utf-8")
         assert find_evaluation(store, str(path))[1] == newest[1]

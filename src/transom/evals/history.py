@@ -44,30 +44,22 @@ def history(store: Store, suite: str) -> list[tuple[Evaluation, list[str]]]:
     return [(one, [name for run, name in names if run == one.run_id]) for one in mine]
 
 
-def find_evaluation(store: Store, text: str, suite: str | None = None) -> tuple[str, Evaluation]:
+def find_evaluation(store: Store, text: str) -> tuple[str, Evaluation]:
     """Find an evaluation by JSON file, baseline name (`NAME` or `SUITE/NAME`), or the start of its run's id.
 
-    Args:
-        suite: the suite that it must be of.
-
     Raises:
-        InputError: none or several match, the file is not an evaluation, or it is of another suite.
+        InputError: none or several match, or the file is not an evaluation.
     """
     if text.endswith(".json"):
-        name, found = text, _read(Path(text))
-    else:
-        rows = _baselines(store).items()
-        named = {key: row["run"] for key, row in rows if text in (key, row["name"]) and suite in (None, row["suite"])}
-        fits = named or {run: run for run in store.items(_RUNS) if run.startswith(text)}
-        if len(fits) != 1:
-            what = f"{len(fits)} evaluations match {text!r}" if fits else f"unknown evaluation {text!r}"
-            hint = f"name one of {', '.join(sorted(fits))}" if fits else "see: transom eval history SUITE"
-            raise InputError(what, hint=hint)
-        name = next(iter(fits))
-        found = _kept(store, fits[name])
-    if suite not in (None, found.suite):
-        raise InputError(f"is an evaluation of {found.suite}, not of {suite}", where=name, hint=f"name one of {suite}")
-    return name, found
+        return text, _read(Path(text))
+    named = {key: row["run"] for key, row in _baselines(store).items() if text in (key, row["name"])}
+    fits = named or {run: run for run in store.items(_RUNS) if run.startswith(text)}
+    if len(fits) != 1:
+        what = f"{len(fits)} evaluations match {text!r}" if fits else f"unknown evaluation {text!r}"
+        hint = f"name one of {', '.join(sorted(fits))}" if fits else "see: transom eval history SUITE"
+        raise InputError(what, hint=hint)
+    name = next(iter(fits))
+    return name, _kept(store, fits[name])
 
 
 def _read(path: Path) -> Evaluation:
