@@ -90,9 +90,10 @@ def test_a_provider_that_failed_is_asked_again_after_a_while_and_then_given_up(
     assert (answer.code, answer.out.split()[:2]) == (2, ["ERROR", "A"])
     assert "A.yaml: a provider failed; it is asked again at " in answer.err
     assert (here / "asked").read_text() == ".."
-    (held,), (escalated,) = desk.records("held"), desk.records("escalated")
+    (held,) = desk.records("held")
     assert held["target"] == str(here / "A.yaml") and "the line is dead" in held["cause"]
-    assert "the line is dead" in escalated["rows"][0]["cause"]
+    (file,) = (here / ".transom" / "runs" / "batch").glob("*/escalations.jsonl")
+    assert "the line is dead" in json.loads(file.read_text())["cause"]
 
 
 @pytest.mark.slow

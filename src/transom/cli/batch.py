@@ -40,8 +40,8 @@ from transom.runs import Run, write_file
 from transom.sandbox.process import kill_group, start_group
 
 ESCALATIONS = "escalations.jsonl"
-HELD, ESCALATED = "held", "escalated"
-"""Records in the journal of a batch: an item that is asked again at a time, and the items that have no answer."""
+HELD = "held"
+"""A record in the journal of a batch: an item that is asked again at a time."""
 
 _ENDED = {0: "PASS", 1: "FAIL", 2: "ERROR", 3: "NEEDS_REVIEW"}
 _WAITS = 3
@@ -128,7 +128,6 @@ class _Batch:
                 jobs = self.options.jobs // count + (number < self.options.jobs % count)
                 group.create_task(self._process(self.targets[number::count], jobs))
         if self.escalated:
-            await self.run.append(ESCALATED, {"rows": self.escalated})
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")

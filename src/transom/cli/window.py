@@ -202,15 +202,12 @@ By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a ro
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
     odd: list[str] = []
-    traces = list_traces(session.workspace_root / "traces", odd)
+    found = list_traces(session.workspace_root / "traces", odd)
     _tell(odd)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
-    cells = [
-        (one.trace_id, runs.get(one.trace_id, "-"), f"{one.started_at[:19]}Z", one.spans, one.errors, one.open)
-        for one in traces
-    ]
+    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
+    cells = [(r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open) for r in rows]
     lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
-    rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in traces)
     return session.report(TraceList(traces=rows), *lines)
 
 

@@ -14,7 +14,6 @@ Records of a run's stream, by kind:
     handed    {after, files}                                      a flow gave up after so many repairs
     closed    {status}
     held      {target, until, cause}                        of `check batch`: an item that is asked again then
-    escalated {rows}                                              of `check batch`: the items that have no answer
 
 Events of conversations are described in `transom.runs.conversation`, windows in `transom.runs.windows`.
 """
