@@ -41,6 +41,7 @@ class Writer:
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs handed to the thread and not committed yet
         self._held: list[Job] = []
+        self._unheard: list[Job] = []  # handed to the thread without a waiting caller, who may not know its end yet
         self._last = 0  # id of the task of the last awaited write; 0 before the first
         self._timed: asyncio.AbstractEventLoop | None = None  # the loop with a timer for held writes
         self._turn = 0.0
@@ -70,6 +71,8 @@ class Writer:
             StoreError: the write failed and changed nothing, or the store is closed.
         """
         loop = asyncio.get_running_loop()
+        if self._unheard:
+            await self._earlier(stream, loop)
         job = Job(work, _Decided(loop=loop), sync, stream)
         with self._door:
             self._hold(job)
@@ -79,13 +82,21 @@ class Writer:
             batch, self._held = self._held, []
             outcomes = self._committer.commit_at_once(batch) if here else None
             if outcomes is None:
-                self._push(batch)
+                self._push(batch, stream)
         if outcomes is not None:
             self._settle(batch, outcomes, here=loop)
         if outcomes is not None and loop.time() > self._turn + _TURN:
             await asyncio.sleep(0)
             self._turn = loop.time()
         return await job.future
+
+    async def _earlier(self, stream: str, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait for earlier appends to the stream: a later one is not written where one of them failed."""
+        with self._door:
+            self._unheard = unheard = [job for job in self._unheard if not job.future.done()]
+        for future in [job.future for job in unheard if job.stream == stream]:
+            if future.get_loop() is loop:
+                await future
 
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """Do the same without waiting: it is committed with the next write, or shortly."""
@@ -103,8 +114,9 @@ class Writer:
             raise StoreError("the store is closed", where=str(self._path))
         self._held.append(job)
 
-    def _push(self, batch: list[Job]) -> None:
+    def _push(self, batch: list[Job], awaited: str = "") -> None:
         if batch:
+            self._unheard += [job for job in batch if job.soon and job.stream != awaited]
             self._queued += len(batch)
             self._queue.put(batch)
             self._start()
