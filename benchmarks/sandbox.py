@@ -128,11 +128,16 @@ def peak_kib(pid: str) -> int:
 
 
 def watch_worker(done: threading.Event, peaks: list[int]) -> None:
-    """Note the peaks of the children of this process until it is done."""
+    """Note the peaks of the children of this process until it is done.
+
+    Until a child has become another program, it has the memory of this process, and its name; that counts for nothing.
+    """
+    own = Path("/proc/self/cmdline").read_bytes()
     while not done.wait(0.02):
         for task in Path("/proc/self/task").iterdir():
             with contextlib.suppress(OSError, IndexError):  # the worker or the task may have ended
-                peaks += [peak_kib(pid) for pid in (task / "children").read_text().split()]
+                children = (task / "children").read_text().split()
+                peaks += [peak_kib(pid) for pid in children if Path(f"/proc/{pid}/cmdline").read_bytes() != own]
 
 
 def write_log(path: Path, size: int) -> int:

@@ -25,13 +25,7 @@ _TURN = 0.005  # seconds after which a task that commits in the event loop yield
 
 
 class Writer:
-    """Runs jobs in the order of their submission, many in one transaction.
-
-    Args:
-        committer: a committer usable from another thread; the writer closes it.
-        path: the database file, for errors.
-        after_append: see `SqliteStore.open`.
-    """
+    """Runs jobs in the order of their submission, many in one transaction; it closes the committer."""
 
     def __init__(self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None) -> None:
         self._committer = committer

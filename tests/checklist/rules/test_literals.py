@@ -124,14 +124,13 @@ def test_a_long_log_is_passed_over_where_it_holds_nothing(
     (kind, *_) = (one.kind for one in domain.sources)
     made = reader(domain, kind, "run.log", every=False)
     seen: list[int] = []
-    reading = made.reading
-    line = reading.line
+    line = made.line
 
-    def noted(number: int, text: str) -> list[dict[str, Any]]:
-        seen.append(number)
-        return line(number, text)
+    def noted(text: str) -> list[dict[str, Any]]:
+        seen.append(made.number + 1)
+        return line(text)
 
-    monkeypatch.setattr(reading, "line", noted)
+    monkeypatch.setattr(made, "line", noted)
     quiet = "   0.10    0.25 ^ _1234_/Y (nand2)\n" * 500
     entries = read(made, f"OpenSTA 2.6.0\nread_spef a.spef\n{quiet}{last}\n{quiet}")
     assert [one["line_number"] for one in entries if isinstance(one, dict)] == found

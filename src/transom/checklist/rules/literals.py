@@ -6,7 +6,6 @@ All this is about ASCII texts in small letters whose blanks are spaces; other on
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 import re._constants as op  # type: ignore[import-not-found]  # the library's own, without stubs
 import re._parser as parser  # type: ignore[import-not-found]  # as above
@@ -30,14 +29,14 @@ def words_before(regex: str) -> tuple[str, ...] | None:
     found = _of_all(parser.parse(regex))
     if found is None:
         return None
-    return tuple(sorted(word for word in found if not any(other != word and other in word for other in found)))
+    return tuple(sorted(_shortest(found)))
 
 
 def gate(regexes: Iterable[str]) -> list[str]:
     """One or two expressions, of which one is found wherever one of these matches a line; none where some has no word.
 
     The first is for a text in small letters and with spaces for blanks, the second for the text as it is, with a line
-    feed in front of it. Both begin with a character that is seldom met, so that few places are tried.
+    feed in front of it.
     """
     words = ["\x1b"]  # which stands for every character that is no text
     heads: list[str] = []
@@ -53,13 +52,28 @@ def gate(regexes: Iterable[str]) -> list[str]:
 
 
 def _search_for(words: Iterable[str]) -> str:
-    """An expression for any of these words: each from its rarest character on, and what stands before that behind."""
-    told = []
-    for word in dict.fromkeys(words):
-        at = max(range(max(len(word) - 1, 1)), key=lambda place: _ALL.find(word[place]) % 99)
-        told.append((word[at], re.escape(word[at + 1 :]) + (f"(?<={re.escape(word)})" if at else "")))
-    by_letter = itertools.groupby(sorted(told), key=lambda one: one[0])
-    return "|".join(f"{re.escape(letter)}(?:{'|'.join(rest for _, rest in group)})" for letter, group in by_letter)
+    """An expression for any of these words: each from a letter on, and what stands before that behind.
+
+    The letters are few and seldom met, as each is a place where all is tried.
+    """
+    told, left = [], _shortest(words)
+    while left:
+        letter = max(sorted(set().union(*left)), key=lambda one: sum(one in word for word in left) * _seldom(one))
+        of_it = sorted(word for word in left if letter in word)
+        rest = [re.escape(one.partition(letter)[2]) + f"(?<={re.escape(one)})" * (one[0] != letter) for one in of_it]
+        told.append(f"{re.escape(letter)}(?:{'|'.join(rest)})")
+        left = [word for word in left if letter not in word]
+    return "|".join(told)
+
+
+def _shortest(words: Iterable[str]) -> list[str]:
+    """The words without those that hold another one."""
+    each = dict.fromkeys(words)
+    return [word for word in each if not any(other != word and other in word for other in each)]
+
+
+def _seldom(letter: str) -> int:
+    return _ALL.find(letter) % 99 + 1
 
 
 def _weight(word: str) -> int:

@@ -1,26 +1,22 @@
-"""How logs of tools are read, as data: the commands that they echo, and their messages."""
+"""How the messages of logs are read, as data; and every kind of rule by which a file is read."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from transom.canonical import Json
-from transom.checklist.atoms import Shape
-from transom.checklist.rules.saying import Key, Line, Regex
+from transom.checklist.rules.reading_rules import Made, Read, Rows
+from transom.checklist.rules.saying import Key, Regex
 
 
-class MessageTarget(Shape):
+class MessageTarget(Made):
     """Messages of one severity; each line that one of `patterns` fits from its head on is an entry."""
 
-    category: Key
     patterns: Annotated[tuple[Regex, ...], Field(min_length=1)]
-    value: Line
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
 
 
-class Run(Shape):
+class Run(Made):
     """How a tool names itself when it begins, and what it says when it is done.
 
     Attributes:
@@ -31,10 +27,7 @@ class Run(Shape):
         once: whether the same beginning a second time is another run.
     """
 
-    category: Key
     begins: Regex
-    maps: dict[Key, dict[str, Json]]
-    value: Line
     ends: dict[Key, Regex]
     anyone: Regex
     after: Regex
@@ -42,7 +35,7 @@ class Run(Shape):
     once: bool = True
 
 
-class Messages(Shape):
+class Messages(Read):
     """The messages of a log, in which no other line may speak of the matter.
 
     Regexes of whole lines (`patterns`, `other`, `further`, `spoken`, `row`, those of `run`) fit from a line's head on.
@@ -61,29 +54,36 @@ class Messages(Shape):
     """
 
     kind: Literal["messages"]
-    file: Key
-    about: Line
     targets: Annotated[tuple[MessageTarget, ...], Field(min_length=1)]
     run: Run
-    other: Regex = "(?!)"
-    further: Regex = "(?!)"
-    grave: Regex = "(?!)"
+    other: Regex | None = None
+    further: Regex | None = None
+    grave: Regex | None = None
     alarm: dict[Key, dict[str, Regex]]
     aside: tuple[Regex, ...] = ()
-    spoken: Regex = "(?!)"
+    spoken: Regex | None = None
     quoted: tuple[Regex, ...] = ()
     counts: dict[Key, tuple[Regex, ...]] = Field(default_factory=dict)
     severities: dict[Key, Regex] = Field(default_factory=dict)
-    row: Regex = "(?!)(?P<severity>)(?P<code>)(?P<count>)"
-    hidden: Regex = "(?!)(?P<code>)"
+    row: Regex | None = None
+    hidden: Regex | None = None
 
     def watched(self) -> list[str]:
         """As of rows."""
         alarms = [f"(?i){regex}" for words in self.alarm.values() for regex in words.values()]
         told = [regex for target in self.targets for regex in target.patterns]
-        run = [self.run.begins, self.run.anyone, *self.run.ends.values()]
-        return [*told, *alarms, *run, self.other, self.row, self.hidden, "sev"]  # the last heads a table of counts
+        told += [self.run.begins, self.run.anyone, *self.run.ends.values()]
+        told += [regex for regex in (self.other, self.row, self.hidden) if regex]
+        return [*told, *alarms, "sev"]  # which heads a table of counts
 
     def categories(self) -> tuple[str, ...]:
         """As of rows."""
         return (*(target.category for target in self.targets), self.run.category)
+
+    def shown(self, category: str) -> list[str]:
+        """As of rows."""
+        named = [regex for target in self.targets if target.category == category for regex in target.patterns]
+        return [*named, self.run.begins] if self.run.category == category else named
+
+
+Extraction: TypeAlias = Annotated[Rows | Messages, Field(discriminator="kind")]

@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from transom.canonical import Json
 from transom.checklist.atoms import Source
 from transom.checklist.file_kinds import kind_by_name
-from transom.checklist.rules.extract import Asked, Wanted, about_file, make_atom, make_rules, read_with, shown_patterns
-from transom.checklist.rules.fragments.main import Account, Known
-from transom.checklist.rules.fragments.stage import Stage
+from transom.checklist.rules.extract import Wanted, make_atom, reader_of
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import block, plan_fields, reply
 from transom.checklist.rules.sections import NARROWED, ONLY_OF
-from transom.checklist.rules.shapes import Domain, KnownSource
+from transom.checklist.rules.shapes import Domain
 from transom.checklist.spec.document import parse_section1, parse_section4
 from transom.checklist.spec.shapes import GuideSection, ParsingSection
 from transom.errors import NeedsModel, NotUnderstood
 from transom.llm import Reply, Request
 
 _FILE: Final = re.compile(r"### FILE (?P<name>.+) \((?P<bytes>\d+) bytes, (?P<lines>\d+) lines\)")
+# Guards that tell a dialect or a stage, and what only a whole text can tell.
+_OF_DIALECT: Final = ("known_by", "refuse", "ends", "stage")
+_OF_ALL: Final = ("read", "must_be_read", "counts", "error_if_nothing_read", "ends")
 _LINE: Final = re.compile(r"\s*(\d+)\| ?(.*)")
 
 
@@ -32,10 +34,6 @@ class View:
     name: str
     lines: tuple[str, ...]
     whole: bool
-
-    @property
-    def base(self) -> str:
-        return self.name.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def answer_parser(request: Request, knowledge: Knowledge) -> Reply:
@@ -66,12 +64,10 @@ def read_views(text: str) -> list[View]:
     """The files of `log_snippets`."""
     views: list[View] = []
     for part in re.split(r"(?m)^(?=### FILE )", text):
-        head = _FILE.match(part)
-        if head is None:
-            continue
-        shown = {int(m[1]): m[2] for line in part.split("\n")[1:] if (m := _LINE.fullmatch(line))}
-        lines = tuple(shown.get(number, "") for number in range(1, max(shown, default=0) + 1))
-        views.append(View(head["name"], lines, len(shown) >= int(head["lines"])))
+        if head := _FILE.match(part):
+            shown = {int(m[1]): m[2] for line in part.split("\n")[1:] if (m := _LINE.fullmatch(line))}
+            lines = tuple(shown.get(number, "") for number in range(1, max(shown, default=0) + 1))
+            views.append(View(head["name"], lines, len(shown) >= int(head["lines"])))
     return views
 
 
@@ -79,96 +75,70 @@ def _sources(domain: Domain, guide: GuideSection) -> list[Source]:
     """The spec's sources, by the knowledge's kinds: a person may have changed names and ranks."""
     kinds = {source.kind for source in domain.sources}
     told = [source for source in guide.sources if source.kind]
-    if strange := [source.kind for source in told if source.kind not in kinds]:
-        raise NeedsModel([NotUnderstood(str(kind), "section 4.1, data sources") for kind in strange])
-    if not told:
-        raise NeedsModel([NotUnderstood("no kind of file", "section 4.1, data sources")])
+    strange = [str(source.kind) for source in told if source.kind not in kinds] if told else ["no kind of file"]
+    _known(strange, "section 4.1, data sources")
     return [Source(kind=str(source.kind), rank=source.rank, files=source.files) for source in told]
 
 
 def _check_patterns(domain: Domain, guide: GuideSection) -> None:
     for extraction in guide.extractions:
-        known = {p for rule in domain.extraction for p in shown_patterns(rule, extraction.category or "")}
+        known = {regex for rule in domain.extraction for regex in rule.shown(extraction.category or "")}
         strange = [pattern.regex for pattern in extraction.patterns if pattern.regex not in known]
-        if strange:
-            raise NeedsModel([NotUnderstood(text, f"section 4.1, {extraction.name}") for text in strange])
+        _known(strange, f"section 4.1, {extraction.name}")
 
 
 def _narrowed(domain: Domain, parsing: ParsingSection) -> dict[str, str]:
+    """The fields that must have one value, by Section 1."""
+    means = {f"{one.key}.{field.name}": field.meaning for one in parsing.categories for field in one.fields}
     found: dict[str, str] = {}
-    for choice, dotted in ((name, one) for name in domain.narrows for one in domain.narrowed({name: ""})):
-        for category in parsing.categories:
-            for field in category.fields:
-                chosen = NARROWED.search(field.meaning) if f"{category.key}.{field.name}" == dotted else None
-                if chosen and chosen[1] not in domain.choices()[choice]:
-                    raise NeedsModel([NotUnderstood(chosen[0], f"section 1, {dotted}")])
-                if chosen:
-                    found[dotted] = chosen[1]
+    for choice in domain.narrows:
+        for dotted in domain.narrowed({choice: ""}):
+            if said := NARROWED.search(means.get(dotted, "")):
+                _known([said[0]] if said[1] not in domain.choices()[choice] else [], f"section 1, {dotted}")
+                found[dotted] = said[1]
     return found
 
 
-def _stage(knowledge: Knowledge, text: str) -> Asked | None:
+def _stage(knowledge: Knowledge, text: str) -> dict[str, Json] | None:
     """The stage of which alone the files must be, by Section 1."""
     said = ONLY_OF.search(text)
     names = knowledge.common.stages.get(said[1], {}) if said else {}
-    if said and said[2] not in names:
-        raise NeedsModel([NotUnderstood(said[0], "section 1")])
-    return Asked(said[2], names) if said else None
+    _known([said[0]] if said and said[2] not in names else [], "section 1")
+    return {"asked": said[2], "names": {**names}} if said else None
+
+
+def _known(strange: Sequence[str], where: str) -> None:
+    if strange:
+        raise NeedsModel([NotUnderstood(text, where) for text in strange])
 
 
 def _strange(domain: Domain, wanted: Wanted, views: Sequence[View]) -> list[NotUnderstood]:
-    """What in the shown files the rules would not read for certain.
+    """What in the shown files the atom would refuse.
 
-    Files that another one names are followed as references or not read at all, so only the others must be of a
-    dialect that is known.
+    A file that another one names is followed as a reference or not read at all, so it may be of any dialect. Of one
+    that is not shown whole only the lines themselves tell: what begins in one part may end in another.
     """
-    about = {source.kind: source for source in domain.sources}
     found: list[NotUnderstood] = []
     for view in views:
-        if not any(line.strip() for line in view.lines):
+        base = re.split(r"[\\/]", view.name)[-1]
+        named = any(base in line for other in views if other is not view for line in other.lines)
+        kind = kind_by_name(base, [source.model_dump(mode="json") for source in wanted.sources])
+        if not any(line.strip() for line in view.lines) or (named and kind is None):
             continue
-        kind = kind_by_name(view.base, [source.model_dump(mode="json") for source in wanted.sources])
-        named = any(view.base in line for other in views if other is not view for line in other.lines)
-        if kind is None and named:
-            continue
-        source = about[kind or wanted.sources[0].kind]
-        found += _unread(domain, wanted, view, source, kind_known=kind is not None, followed=named)
+        for without in (_OF_ALL, ()) if view.whole else (_OF_ALL,):  # what tells a dialect goes first
+            try:
+                file = reader_of(domain, wanted, view.name, without=[*without, *(_OF_DIALECT if named else ())])
+                file.feed("\n".join(view.lines))
+                file.finish()
+            except ValueError as error:
+                found.append(_located(view, str(error)))
+                break
     return found
 
 
-def _unread(
-    domain: Domain, wanted: Wanted, view: View, source: KnownSource, *, kind_known: bool, followed: bool
-) -> list[NotUnderstood]:
-    """What the atom's guards and readers refuse in what was shown; of a kind that is guessed the end tells nothing."""
-    about = about_file(source, domain.extraction, wanted)
-    rules = [rule for rule in make_rules(domain, wanted) if rule["file"] == source.kind]
-    try:
-        known, account, stage = Known(source.kind, about), Account(about), Stage(view.name, about)
-        for number, line in enumerate(view.lines, 1):
-            account.line(number, line)
-            for guard in () if followed else (known, stage):
-                guard.line(number, line)
-        if not followed:
-            known.begun = known.begun if view.whole else {}  # the end may stand in what is not shown
-            known.end()
-        for rule in rules if view.whole else ():  # what begins in one view may end in another
-            made, took = read_with(rule, list(view.lines))
-            account.read(made, took)
-            stage.read(made)
-        if view.whole and (kind_known or not any(one.signs for one in domain.sources)):
-            account.end()
-    except ValueError as error:
-        return [_located(view, str(error))]
-    return []
-
-
 def _located(view: View, message: str) -> NotUnderstood:
-    found = re.match(r"line (\d+): (.*)", message)
-    if found is None:
+    at = re.match(r"line (\d+): ", message)
+    if at is None:
         return NotUnderstood(message, view.name)
-    number = int(found[1])
-    text = view.lines[number - 1].strip() if number <= len(view.lines) else message
-    return NotUnderstood(text, f"{view.name}:{number}, {found[2]}")
-
-
-__all__ = ["View", "answer_parser", "read_views"]
+    text, why = view.lines[int(at[1]) - 1].strip(), message[at.end() :]
+    return NotUnderstood(text, f"{view.name}:{at[1]}, {why}")

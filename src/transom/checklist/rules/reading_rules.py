@@ -1,15 +1,41 @@
-"""How files are read, as data: the rules that become Atom A (fragments/)."""
+"""The extraction language, as data: the rules that become Atom A (fragments/)."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
-from transom.checklist.rules.log_rules import Messages
 from transom.checklist.rules.saying import Key, Line, Regex
+
+
+class Made(Shape):
+    """What entries of a category are made of.
+
+    Attributes:
+        maps: field -> what stands there -> what is meant.
+        value: the entry's text; `{line}` is the line, its blanks collapsed.
+    """
+
+    category: Key
+    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
+    value: Line = "{line}"
+
+
+class Read(Shape):
+    """A rule for a kind of file.
+
+    Attributes:
+        about: what its patterns mean, in Section 4.1's words.
+        must_be_read, may_be_skipped: as at the kind of file, where this rule is used.
+    """
+
+    file: Key
+    about: Line = "what is read"
+    must_be_read: tuple[Regex, ...] = ()
+    may_be_skipped: tuple[Regex, ...] = ()
 
 
 class Row(Shape):
@@ -42,14 +68,13 @@ class Block(Stretch):
     """Lines that make one entry.
 
     Attributes:
-        to: the last line; a block without it is an error. Or `before`: the line behind the last one, or the file's end.
-        shown: at which line the entry stands; with `before` it is the first.
+        to: the last line, where the entry stands; a block without it is an error.
+        before: in its place, the line behind the last one, or the file's end; the entry stands at the first line.
         says: fields that the entry has where no row says otherwise.
     """
 
     before: Regex | None = None
     says: dict[Key, Json] = Field(default_factory=dict)
-    shown: Literal["from", "to"] = "to"
 
 
 class Table(Shape):
@@ -57,15 +82,14 @@ class Table(Shape):
 
     Attributes:
         head: a regex of the line that names the columns; `row` of the lines below that count.
-        columns: field -> column, for an entry a row; or `cells`: field -> `row`, `column` or `cell`, for one a cell.
-        empty: cells that say nothing.
+        columns: field -> column, for an entry a row.
+        cells: in its place, field -> `row`, `column` or `cell`, for an entry a cell that says something.
     """
 
     head: Regex
     row: Regex = "."
     columns: dict[Key, Line] = Field(default_factory=dict)
     cells: dict[Key, Literal["row", "column", "cell"]] = Field(default_factory=dict)
-    empty: tuple[str, ...] = ("", "N/A", "-", "--")
 
 
 class Unit(Shape):
@@ -120,12 +144,11 @@ class Follow(Shape):
     kind: Key
 
 
-class Rows(Shape):
+class Rows(Made, Read):
     """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an entry is.
 
     Attributes:
-        about: what its patterns mean, in Section 4.1's words.
-        rows: the first one that fits a line tells its fields.
+        rows: the first one that fits a line tells its fields; a list among them stands for its rows.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
@@ -135,15 +158,10 @@ class Rows(Shape):
         steps: lines that begin another step of a flow; entries of two steps are an error, since either may count.
         numbers: fields that are made numbers; one that is none, or `-0.00`, is an error.
         omits: fields of the category that this kind of file cannot tell.
-        value: the entry's text; `{line}` is the line, its blanks collapsed.
-        must_be_read, may_be_skipped: as at the kind of file, where this rule is used.
         error_if_nothing_read: the error where this very rule read nothing.
     """
 
     kind: Literal["rows"] = "rows"
-    file: Key
-    about: Line = "what is read"
-    category: Key
     rows: tuple[Row, ...] = ()
     block: Block | None = None
     table: Table | None = None
@@ -156,17 +174,21 @@ class Rows(Shape):
     strip: Regex | None = None
     where: dict[Key, Line] = Field(default_factory=dict)
     steps: Regex | None = None
-    maps: dict[Key, dict[str, Json]] = Field(default_factory=dict)
     numbers: tuple[Key, ...] = ()
     unit: Unit | None = None
     flag: Flag | None = None
     reduce: Reduce | None = None
     follow: Follow | None = None
     omits: tuple[Key, ...] = ()
-    value: Line = "{line}"
-    must_be_read: tuple[Regex, ...] = ()
-    may_be_skipped: tuple[Regex, ...] = ()
     error_if_nothing_read: Line | None = None
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _spliced(cls, told: object) -> object:
+        """Rows that several rules share are one list in the file."""
+        if not isinstance(told, list):
+            return told
+        return [row for one in told for row in (one if isinstance(one, list) else [one])]
 
     @model_validator(mode="after")
     def _one(self) -> Rows:
@@ -177,25 +199,18 @@ class Rows(Shape):
         return self
 
     def categories(self) -> tuple[str, ...]:
-        """What it yields."""
+        """Categories that it yields."""
         return (self.category,)
 
     def watched(self) -> list[str]:
-        """Regexes of lines that change something where nothing goes on from the lines before."""
+        """Regexes of lines that change something where nothing goes on from the lines before; of keys each line may."""
         ends = [self.inside, self.block]
-        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps]
+        told = [*(row.match for row in self.rows), *self.above, self.until, self.steps, "" if self.keys else None]
         told += [self.join, self.goes_on, self.strip]
         told += [regex for one in ends if one for regex in (one.from_, one.to)]
         told += [self.block.before if self.block else None, self.table.head if self.table else None]
-        return [regex for regex in told if regex]
+        return [regex for regex in told if regex is not None]
 
-
-def _kind(told: object) -> str:
-    """A rule without a kind is in the language of rows."""
-    return str(told.get("kind", "rows") if isinstance(told, dict) else getattr(told, "kind", "rows"))
-
-
-Extraction: TypeAlias = Annotated[
-    Annotated[Rows, Tag("rows")] | Annotated[Messages, Tag("messages")],
-    Discriminator(_kind),
-]
+    def shown(self, category: str) -> list[str]:
+        """The regexes that a person would want to see in Section 4.1."""
+        return [*self.above, *(row.match for row in self.rows)] if self.category == category else []

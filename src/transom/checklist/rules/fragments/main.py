@@ -4,24 +4,55 @@ import re
 from typing import Any
 
 from transom.checklist.file_kinds import kind_by_name
-from transom.checklist.rules.fragments.shared import colourless
+from transom.checklist.rules.fragments.shared import colourless, compiled
 
 
-class Known:
-    """Whether a file is of a dialect that the readers were made for: what a build refuses, a run refuses too."""
+class Guards:
+    """What must hold for a file beside its entries.
 
-    def __init__(self, kind: str, about: dict[str, Any]) -> None:
-        self.kind = kind
-        self.must = [re.compile(pattern) for pattern in about.get("known_by", ())]
+    It is of a dialect that the readers were made for; what begins has its end; each line that speaks of the matter is
+    read or known to tell nothing; and what is counted was seen.
+
+    It is of the stage that is asked about, where one is: a name that names this stage alone is enough. One that names
+    none is enough only where the kind of file allows it and the text speaks of no other stage; and where it must show
+    everything `once`, of no entry a second time, since that would be an earlier state of the same thing.
+    """
+
+    def __init__(self, name: str, kind: str, about: dict[str, Any]) -> None:
+        self.kind, self.about, self.nothing = kind, about, about.get("error_if_nothing_read")
+        self.must, self.told, self.skipped = (
+            compiled(about.get(guard, [])) for guard in ("known_by", "must_be_read", "may_be_skipped")
+        )
         self.refused = [(re.compile(pattern), why) for pattern, why in about.get("refuse", {}).items()]
         self.ends = [(re.compile(begin), re.compile(end)) for begin, end in about.get("ends", {}).items()]
-        self.begun: dict[int, tuple[int, str]] = {}  # which of `ends` is open -> the line that began it
+        self.counts = compiled(about.get("counts", {}))
+        self.stage = about.get("stage", {})
+        base = name.replace("\\", "/").rpartition("/")[2]
+        named = self.stages(base) if self.stage else set()
+        self.silent = bool(self.stage) and not named
+        if named - {self.stage.get("asked")} or (self.silent and self.stage["by"] == "named"):
+            raise ValueError(f"this check is about {self.stage['asked']} alone, and the name {base} does not say so")
+        self.once: set[str] = set()
         self.known = not self.must
+        self.speaks = False
         self.first: tuple[int, str] | None = None  # the first line that is not blank
+        self.begun: dict[int, tuple[int, str]] = {}  # which of `ends` is open -> the line that began it
+        self.unread: dict[int, str] = {}  # lines of which it is not known yet whether they are read
+        self.seen: set[str] = set()  # categories
+        self.counted: dict[str, tuple[int, str]] = {}
+
+    def stages(self, text: str) -> set[str]:
+        """The stages that a name or a text speaks of."""
+        told = "_".join(["", *re.findall(r"[a-z0-9]+", text.lower()), ""])
+        return {stage for stage, pattern in self.stage["names"].items() if re.search(pattern, told)}
 
     def line(self, number: int, line: str) -> None:
-        """A line may be of a kind that is known, or of one that is refused."""
+        """A line may be refused, begin or end something, speak of the matter, or count it."""
         self.first = self.first or ((number, line) if line.strip() else None)
+        if self.silent:  # words that are paths or names of cells name no stage
+            plain = " ".join(word for word in line.split() if not re.search(r"[/\\\[\]\d.]", word))
+            if self.stages(plain) - {self.stage["asked"]}:
+                raise ValueError(f"line {number}: this check is about {self.stage['asked']} alone: {line.strip()}")
         for pattern, why in self.refused:
             if pattern.search(line):
                 raise ValueError(f"line {number}: {why}: {line.strip()}")
@@ -29,130 +60,47 @@ class Known:
         for at, (begin, end) in enumerate(self.ends):
             if begin.search(line):
                 self.begun[at] = (number, line)
-            elif at in self.begun and end.search(line):
-                del self.begun[at]
+            elif end.search(line):
+                self.begun.pop(at, None)
+        text = colourless(line)
+        if self.told:
+            self.unread[number] = text
+        for category in [one for one in self.counts if one not in self.seen and one not in self.counted]:
+            found = (match for pattern in self.counts[category] for match in pattern.finditer(text))
+            if any(int(match.groupdict().get("count", 1)) for match in found):
+                self.counted[category] = (number, text)
+        if self.nothing and not self.seen and not self.speaks:
+            self.speaks = bool(re.search(self.about.get("mentions", "."), text))
+
+    def read(self, made: list[dict[str, Any]], took: set[int], before: float) -> None:
+        """Entries, and the lines that were read; no entry is to come for a line above `before`."""
+        for one in made if self.silent and self.stage["by"] == "once" else []:
+            name = one["value"].partition(" ")[0]
+            if name in self.once:
+                raise ValueError(f"line {one['line_number']}: {name} a second time, so maybe of another stage")
+            self.once.add(name)
+        for one in made:
+            self.seen.update(one["parsed_fields"])
+        for number in (*took, *(one["line_number"] for one in made)):
+            self.unread.pop(number, None)
+        settled = next(iter(self.unread), before) < before
+        for number in [one for one in self.unread if one < before] if settled else []:
+            text = self.unread.pop(number)
+            if any(one.search(text) for one in self.told) and not any(one.search(text) for one in self.skipped):
+                raise ValueError(f"line {number}: not understood: {text.strip()}")
 
     def end(self) -> None:
-        """One line must have been of a kind that is known, and what began must have ended."""
+        """What must hold for all of a file, once all is read."""
+        for category, (number, line) in self.counted.items():
+            if category not in self.seen:
+                raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
+        if self.speaks and not self.seen:
+            raise ValueError(self.nothing)
         for number, line in self.begun.values():
             raise ValueError(f"line {number}: the file ends before this does: {line.strip()}")
         if self.first and not self.known:
             number, line = self.first
             raise ValueError(f"line {number}: no line of a kind that is known for {self.kind}: {line.strip()}")
-
-
-class Account:
-    """Every line that speaks of a verdict must be read, or be known to tell nothing; and what is counted was seen."""
-
-    def __init__(self, about: dict[str, Any]) -> None:
-        self.about, self.nothing = about, about.get("error_if_nothing_read")
-        self.told = [re.compile(pattern) for pattern in about.get("must_be_read", ())]
-        self.skipped = [re.compile(pattern) for pattern in about.get("may_be_skipped", ())]
-        self.counts = {
-            category: [re.compile(pattern) for pattern in patterns]
-            for category, patterns in about.get("counts", {}).items()
-        }
-        self.unread: dict[int, str] = {}
-        self.seen: set[str] = set()
-        self.counted: dict[str, tuple[int, str]] = {}
-        self.speaks = False
-
-    def line(self, number: int, line: str) -> None:
-        """A line may speak of a verdict, say how many there were, or say what the file is about."""
-        for pattern in self.told:
-            if pattern.search(line):
-                if not any(skipped.search(line) for skipped in self.skipped):
-                    self.unread[number] = line
-                break
-        for category, patterns in self.counts.items():
-            if category in self.seen or category in self.counted:
-                continue
-            if any(int(match.groupdict().get("count", 1)) for pattern in patterns for match in pattern.finditer(line)):
-                self.counted[category] = (number, line)
-        if self.nothing and not self.seen and not self.speaks:
-            self.speaks = bool(re.search(self.about["mentions"], line))
-
-    def read(self, made: list[dict[str, Any]], took: set[int]) -> None:
-        """What became an entry, or a part of one, was not overlooked."""
-        for number in (*took, *(one["line_number"] for one in made)):
-            self.unread.pop(number, None)
-        for one in made:
-            self.seen.update(one["parsed_fields"])
-
-    def check(self, before: float) -> None:
-        """No line above this one was overlooked, now that no entry is to come for one of them."""
-        for number, line in self.unread.items():
-            if number < before:
-                raise ValueError(f"line {number}: not understood: {line.strip()}")
-
-    def end(self) -> None:
-        """Something was read where it has to be."""
-        self.check(float("inf"))
-        for category in self.counts:
-            if category in self.counted and category not in self.seen:
-                number, line = self.counted[category]
-                raise ValueError(f"line {number}: it counts what was not seen: {line.strip()}")
-        if self.nothing and not self.seen and self.speaks:
-            raise ValueError(self.nothing)
-
-
-class Reading:
-    """A file of a kind, line by line: its readers, who watches them, and what must hold for all of it."""
-
-    def __init__(self, kind: str, about: dict[str, Any], readers: list[Any], watchers: list[Any]) -> None:
-        self.readers = readers
-        self.known = Known(kind, about)
-        self.account = Account(about)
-        self.watchers = watchers
-
-    def line(self, number: int, line: str) -> list[dict[str, Any]]:
-        """The entries that are certain by this line."""
-        made = [one for reader in self.readers for one in reader.line(number, line)]
-        for watcher in self.watchers:
-            watcher.line(number, line)
-            watcher.read(made)
-        self.account.line(number, colourless(line))
-        made = self.accounted(made)
-        self.known.line(number, line)
-        return made
-
-    def accounted(self, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Entries, once they are held against the lines that were to be read."""
-        self.account.read(made, self.took())
-        if self.account.unread:
-            self.account.check(min((reader.late() for reader in self.readers), default=float("inf")))
-        return made
-
-    def busy(self, number: int) -> bool:
-        """Whether the line behind this one must be seen whatever it holds."""
-        waits = any(reader.busy(number) for reader in self.readers) or any(one.silent for one in self.watchers)
-        return waits or self.known.first is None
-
-    def passed(self, number: int, text: str) -> list[dict[str, Any]]:
-        """The entries that are certain by lines behind this one that hold nothing to read."""
-        body = text.rstrip()
-        last = (number + body.count("\n") + 1, body[body.rfind("\n") + 1 :]) if body else None
-        return self.accounted([one for reader in self.readers for one in reader.passed(last)])
-
-    def took(self) -> set[int]:
-        """The lines that the readers read with their last one, whether or not they make an entry."""
-        return {number for reader in self.readers for number in getattr(reader, "took", ())}
-
-    def end(self) -> list[dict[str, Any]]:
-        """The entries that the end of the file makes certain."""
-        made = [one for reader in self.readers for one in reader.end()] if self.known.first else []
-        for watcher in self.watchers:
-            watcher.read(made)
-        self.account.read(made, self.took())
-        self.account.end()
-        self.known.end()
-        for reader in self.readers:
-            if getattr(reader, "denied", None) and not any(
-                one.negative for one in self.readers if one.category == reader.category
-            ):
-                number, line = reader.denied
-                raise ValueError(f"line {number}: a violation that no number here has: {line.strip()}")
-        return made
 
 
 class Gate:
@@ -183,15 +131,10 @@ class File:
     head = 1 << 20  # characters among which a sign must stand
 
     def __init__(
-        self,
-        source_file: str,
-        sources: list[dict[str, Any]],
-        files: dict[str, Any],
-        readers: dict[str, list[Any]],
-        watchers: tuple[Any, ...] = (),
+        self, name: str, sources: list[Any], files: dict[str, Any], rules: list[Any], make: dict[str, Any]
     ) -> None:
-        self.name, self.files, self.readers, self.watchers = source_file, files, readers, watchers
-        named = kind_by_name(source_file, sources)
+        self.name, self.files, self.rules, self.make = name, files, rules, make
+        named = kind_by_name(name, sources)
         self.kind = named or sources[0]["kind"]
         self.signs = {kind: about["signs"] for kind, about in files.items() if "signs" in about and named is None}
         self.held = ""
@@ -205,9 +148,9 @@ class File:
         signed = (kind for kind, sign in self.signs.items() if any(re.match(sign, line) for line in lines))
         self.kind = next(signed, self.kind)
         about = self.files[self.kind]
-        watching = [make(self.name, about) for make in self.watchers]
-        self.reading = Reading(self.kind, about, self.readers[self.kind], watching)
-        self.gate = [re.compile(one) for one in about.get("gate", ())]
+        self.guards = Guards(self.name, self.kind, about)
+        self.readers = [self.make[rule.get("kind", "rows")](rule) for rule in self.rules if rule["file"] == self.kind]
+        self.gate = compiled(about.get("gate", []))
         text, self.held, self.signs = self.held, "", {}
         return text
 
@@ -223,18 +166,48 @@ class File:
         gate = Gate(text, *self.gate) if self.gate and text.isascii() else None
         at = 0
         while at < len(text):
-            if gate and not self.reading.busy(self.number):
+            if gate and not self.busy():
                 begin = gate.next(at)
-                found += self.reading.passed(self.number, text[at:begin]) if begin > at else []
-                self.number, at = self.number + text.count("\n", at, begin), begin
+                found += self.passed(text[at:begin]) if begin > at else []
+                at = begin
             end = text.find("\n", at)
             end = len(text) if end < 0 else end
-            self.number += 1
-            found += self.reading.line(self.number, text[at:end])
+            found += self.line(text[at:end])
             at = end + 1
         return found
+
+    def line(self, line: str) -> list[dict[str, Any]]:
+        """The entries that are certain by this line."""
+        self.number += 1
+        made = [one for reader in self.readers for one in reader.line(self.number, line)]
+        self.guards.line(self.number, line)
+        return self.accounted(made)
+
+    def busy(self) -> bool:
+        """Whether the next line must be seen whatever it holds."""
+        waits = self.guards.first is None or self.guards.silent
+        return waits or any(reader.busy(self.number) for reader in self.readers)
+
+    def passed(self, text: str) -> list[dict[str, Any]]:
+        """The entries that are certain by lines that hold nothing to read."""
+        body = text.rstrip()
+        last = (self.number + body.count("\n") + 1, body[body.rfind("\n") + 1 :]) if body else None
+        self.number += text.count("\n")
+        return self.accounted([one for reader in self.readers for one in reader.passed(last)])
+
+    def accounted(self, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Entries, once they are held against the lines that were to be read."""
+        took = {number for reader in self.readers for number in reader.took}
+        self.guards.read(made, took, min((reader.late() for reader in self.readers), default=float("inf")))
+        return made
 
     def finish(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         found = self.feed(self.settle()) if self.signs else []
-        return found + self.reading.end()
+        made = self.accounted([one for reader in self.readers for one in reader.end()] if self.guards.first else [])
+        self.guards.end()
+        for reader in self.readers:
+            if reader.denied and not any(one.negative for one in self.readers if one.category == reader.category):
+                number, line = reader.denied
+                raise ValueError(f"line {number}: a violation that no number here has: {line.strip()}")
+        return found + made

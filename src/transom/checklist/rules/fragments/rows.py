@@ -4,97 +4,90 @@ import json
 import re
 from typing import Any
 
-from transom.checklist.rules.fragments.shared import colourless, entry
+from transom.checklist.rules.fragments.shared import colourless, compiled, entry, mapped
 
 
 class RowReader:
     """Entries of one category, as one rule tells it.
 
-    `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on,
-    from line `begun`; `block` are the fields of an open block, `head` the columns of an open table; `kept` are entries
-    that wait for the end of the file, by the fields of their group. `steps` are those of the flow that have entries,
-    `denied` is a line that says that there is a violation, `negative` whether a number shows one.
+    `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on;
+    `block` are the fields of an open block, which line `shown` began, `head` the columns of an open table; `kept` are
+    entries that wait for the end of the file, by the fields of their group. `steps` are those of the flow that have
+    entries, `denied` is a line that says that there is a violation, `negative` whether a number shows one.
     """
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.category = rule, rule["category"]
         self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
-        names = ("above", "inside", "block", "table", "join", "goes_on", "until", "steps", "strip")
-        self.res = {name: self.compiled(rule[name]) for name in names if rule.get(name)}
+        self.above, self.keys = compiled(rule.get("above", [])), compiled(rule.get("keys", []))
+        names = ("join", "goes_on", "until", "steps", "strip")
+        self.re = compiled({name: rule[name] for name in names if name in rule})
+        parts = ("from", "to", "before", "head", "row")
+        for name in ("inside", "block", "table"):
+            told = rule.get(name, {})
+            self.re |= compiled({f"{name} {part}": told[part] for part in parts if part in told})
+        self.within = "inside from" not in self.re
         self.context: dict[str, Any] = {}
-        self.within = "from" not in rule.get("inside", {})
         self.joined: list[tuple[int, str]] = []
         self.block: dict[str, Any] | None = None
         self.shown = (0, "")
         self.head: list[str] | None = None
-        self.kept: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self.kept: dict[tuple[Any, ...], tuple[int, str, dict[str, Any]]] = {}
         self.step = 0
         self.steps: set[int] = set()
         self.denied: tuple[int, str] | None = None
-        self.negative = False
+        self.negative = self.any = False
         self.text: list[str] = []
         self.took: set[int] = set()
-        self.any = False
 
-    def compiled(self, told: Any) -> Any:
-        """Regexes in place of their texts, alone, in a list, or under the keys that hold one."""
-        if isinstance(told, str):
-            return re.compile(told)
-        if isinstance(told, list):
-            return [re.compile(one) for one in told]
-        return {name: re.compile(told[name]) for name in ("from", "to", "before", "head", "row") if told.get(name)}
+    def finds(self, name: str, text: str) -> bool:
+        """Whether an expression that the rule has is found in a line."""
+        return name in self.re and bool(self.re[name].search(text))
 
     def line(self, number: int, line: str) -> list[dict[str, Any]]:
         """The entries that are certain by this line."""
         self.took = set()
-        if "keys" in self.rule:
+        if self.keys:
             return self.key_line(number, line)
-        inside = self.res.get("inside", {})
         if not self.within:
-            if not ("from" in inside and inside["from"].search(line)):
+            if not self.finds("inside from", line):
                 return []
             self.within = True
             self.took.add(number)
-        elif "to" in inside and inside["to"].search(line):
+        elif self.finds("inside to", line):
             self.within = False  # behind this line
-        goes_on, join = self.res.get("goes_on"), self.res.get("join")
-        made = self.whole() if self.joined and goes_on and not goes_on.search(colourless(line)) else []
+        goes_on = "goes_on" in self.re
+        made = self.whole() if goes_on and not self.finds("goes_on", colourless(line)) else []
         self.joined.append((number, line))
-        waits = goes_on or (join and join.search(line))
-        return made if waits else self.whole()
+        return made if goes_on or self.finds("join", line) else self.whole()
 
     def whole(self) -> list[dict[str, Any]]:
-        """A line with all that goes on with it."""
+        """What a line says with all that goes on with it: a heading, a part of a block or of a table, or an entry."""
         lines, self.joined = self.joined, []
+        if not lines:
+            return []
         number, line = lines[0]
         text = colourless(line)
         if len(lines) > 1:
             parts = [re.sub(r"\\\s*$", " ", one) for _, one in lines]
             text = " ".join([parts[0], *(part.strip() for part in parts[1:])])
-        if "strip" in self.res:
-            text = self.res["strip"].sub("", text)
+        if "strip" in self.re:
+            text = self.re["strip"].sub("", text)
         before = len(self.took)
-        made = self.told(number, line, text)
+        self.step += self.finds("steps", text)
+        if self.finds("until", text):
+            self.context = {}
+        for found in filter(None, [heading.search(text) for heading in self.above]):
+            self.context |= {name: said for name, said in found.groupdict().items() if said is not None}
+            self.took.add(number)
+        if "table" in self.rule or "block" in self.rule:
+            made = (self.of_table if "table" in self.rule else self.of_block)(number, line, text)
+        else:
+            fields = self.row(number, text)
+            made = [] if fields is None else self.give(number, line, fields)
         if len(self.took) > before:
             self.took.update(one for one, _ in lines)
         return made
-
-    def told(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
-        """What a line says: a heading, a part of a block or of a table, or an entry."""
-        if "until" in self.res and self.res["until"].search(text):
-            self.context = {}
-        if "steps" in self.res and self.res["steps"].search(text):
-            self.step += 1
-        for heading in self.res.get("above", ()):
-            if found := heading.search(text):
-                self.context.update({name: said for name, said in found.groupdict().items() if said is not None})
-                self.took.add(number)
-        if "table" in self.res:
-            return self.of_table(number, line, text)
-        if "block" in self.res:
-            return self.of_block(number, line, text)
-        fields = self.row(number, text)
-        return [] if fields is None else self.give(number, line, fields)
 
     def row(self, number: int, text: str) -> dict[str, Any] | None:
         """The groups of the first row that fits, and what it says beside them."""
@@ -109,63 +102,49 @@ class RowReader:
 
     def of_block(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
         """A block gathers what its rows say, of each field the first, and is one entry."""
-        ends, made = self.res["block"], []
-        begins = ends["from"].search(text)
-        if begins or ("before" in ends and ends["before"].search(text)):
-            made = self.closed()
+        begins = self.finds("block from", text)
+        made = self.end_block() if begins or self.finds("block before", text) else []
         if begins:
             self.block, self.shown = {}, (number, line)
-        if self.block is None:
-            return made
-        self.took.add(number)
-        self.block = {**(self.row(number, text) or {}), **self.block}
-        if "to" in ends and ends["to"].search(text):
-            made = self.whole_block(*(self.shown if self.rule["block"].get("shown") == "from" else (number, line)))
+        if self.block is not None:
+            self.took.add(number)
+            self.block = {**(self.row(number, text) or {}), **self.block}
+            if self.finds("block to", text):
+                made = self.end_block((number, line))
         return made
 
-    def whole_block(self, number: int, line: str) -> list[dict[str, Any]]:
-        """The entry of a block."""
-        told, self.block = self.block or {}, None
-        return self.give(number, line, {**self.rule["block"].get("says", {}), **told})
-
-    def closed(self) -> list[dict[str, Any]]:
-        """Of a block that another line ends, the entry; no other may be open here."""
+    def end_block(self, last: tuple[int, str] | None = None) -> list[dict[str, Any]]:
+        """The entry of an open block: at its last line, or where another line ends it, at its first."""
         if self.block is None:
             return []
-        if "before" not in self.res["block"]:
-            raise ValueError(f"line {self.shown[0]}: what begins here has no end: {self.shown[1].strip()}")
-        return self.whole_block(*self.shown)
+        (number, line), told, self.block = last or self.shown, self.block, None
+        if not last and "block before" not in self.re:
+            raise ValueError(f"line {number}: what begins here has no end: {line.strip()}")
+        return self.give(number, line, {**self.rule["block"].get("says", {}), **told})
 
     def of_table(self, number: int, line: str, text: str) -> list[dict[str, Any]]:
-        """Below its head each line is a row: an entry, or one for each of its cells."""
-        told = self.rule["table"]
-        if self.res["table"]["head"].search(text):
-            self.head = self.cells(text)
+        """Below its head each line is a row: an entry, or one for each of its cells that says something."""
+        told, cells = self.rule["table"], self.cells(text)
+        if self.finds("table head", text):
+            self.head = cells
             self.took.add(number)
             return []
-        if self.head is None or re.fullmatch(r"[\s|+=_-]*", text):
-            if not text.strip():
-                self.head = None
+        self.head = self.head if text.strip() else None
+        ruled = re.fullmatch(r"[\s|+=_-]*", text) or ("table row" in self.re and not self.finds("table row", text))
+        if self.head is None or ruled:
             return []
-        if not self.res["table"]["row"].search(text):
-            return []
-        cells = self.cells(text)
         if len(cells) != len(self.head):
             raise ValueError(f"line {number}: {len(cells)} cells under {len(self.head)} columns: {line.strip()}")
         self.took.add(number)
-        if told.get("cells"):
-            names = zip(self.head[1:], cells[1:], strict=True)
-            each = [dict(zip(("row", "column", "cell"), (cells[0], *pair), strict=True)) for pair in names]
-            return [
-                one
-                for cell in each
-                if cell["cell"] not in told["empty"]
-                for one in self.give(number, line, {name: cell[part] for name, part in told["cells"].items()})
-            ]
-        places = {name: self.head.index(column) for name, column in told["columns"].items() if column in self.head}
-        if len(places) < len(told["columns"]):
-            raise ValueError(f"line {number}: the table has not all of {', '.join(told['columns'].values())}")
-        return self.give(number, line, {name: cells[at] for name, at in places.items()})
+        named, names = [*zip(self.head, cells, strict=True)], told.get("cells") or told["columns"]
+        parts = [dict(reversed(named))]  # of two columns of a name the first
+        if "cells" in told:
+            each = [{"row": cells[0], "column": column, "cell": cell} for column, cell in named[1:]]
+            parts = [one for one in each if one["cell"] not in ("", "N/A", "-", "--")]
+        if missing := [part for part in names.values() if parts and part not in parts[0]]:
+            raise ValueError(f"line {number}: the table has no column {missing[0]}")
+        fields = [{name: one[part] for name, part in names.items()} for one in parts]
+        return [made for one in fields for made in self.give(number, line, one)]
 
     def cells(self, text: str) -> list[str]:
         """What stands between bars, or between wide blanks."""
@@ -183,7 +162,7 @@ class RowReader:
 
     def key(self, number: int, line: str, path: str, said: Any) -> list[dict[str, Any]]:
         """The entry of a key that is asked for."""
-        if not any(re.fullmatch(wanted, path) for wanted in self.rule["keys"]):
+        if not any(wanted.fullmatch(path) for wanted in self.keys):
             return []
         if said is None or isinstance(said, bool | list | dict) or str(said).strip() == "":
             raise ValueError(f"line {number}: {path} has no value: {line.strip()}")
@@ -191,36 +170,33 @@ class RowReader:
         return self.give(number, line, {"key": path, "value": str(said)})
 
     def json_keys(self) -> list[dict[str, Any]]:
-        """The entries of a JSON document, each at the line of its key."""
-        text = "\n".join(self.text)
+        """The entries of a JSON document, each at the line of its key; what stands in lists has no key."""
+        text, lines, self.text = "\n".join(self.text), self.text, []
         try:
-            data = json.loads(text, object_pairs_hook=lambda pairs: pairs)
+            json.loads(text)
         except ValueError as error:
             raise ValueError(f"line 1: no JSON document: {error}") from error
         made: list[dict[str, Any]] = []
-        at = 0  # behind the last key
-
-        def walk(path: str, value: Any) -> None:
-            nonlocal at
-            named = isinstance(value, list) and all(isinstance(one, tuple) for one in value)
-            for key, one in value if named else ():
-                wanted = re.compile(re.escape(json.dumps(key, ensure_ascii=False)) + r"\s*:")
-                if not (found := wanted.search(text, at)):
-                    raise ValueError(f"line 1: the key {key} is not found as it is read")
-                at, inner = found.end(), f"{path}.{key}" if path else key
-                line = text.count("\n", 0, found.start())
-                if not isinstance(one, list):
-                    made.extend(self.key(line + 1, self.text[line], inner, one))
-                walk(inner, one)
-
-        walk("", data)
+        path: list[str | None] = []  # the keys of what is open, None of lists
+        key, at = "", 0
+        for token in re.finditer(r'(?P<key>"(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:"{}\[\]]+', text):
+            if token["key"]:
+                key, at = json.loads(token["key"]), token.start()
+            elif token[0] in "{[":
+                path.append(key if token[0] == "{" else None)
+                key = ""
+            elif token[0] in "}]":
+                path.pop()
+            elif key and None not in path:
+                number, name = text.count("\n", 0, at), ".".join(one for one in (*path, key) if one)
+                made += self.key(number + 1, lines[number], name, json.loads(token[0]))
+                key = ""
         return made
 
     def give(self, number: int, line: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
-        """An entry of these fields, at once or with its group at the end."""
-        fields = {**self.context, **{name: said for name, said in fields.items() if said is not None}, "line": line}
-        for name, words in self.rule.get("maps", {}).items():
-            fields[name] = words.get(fields.get(name), fields.get(name))
+        """The entry of fields, unless they only add to those that wait for the end of the file."""
+        told = {name: said for name, said in fields.items() if said is not None}
+        fields = mapped(self.rule, {**self.context, **told, "line": line})
         denies = fields.pop("denies", False)
         for name, wanted in {**self.rule.get("where", {}), **self.rule.get("narrow", {})}.items():
             if not fields.get(name) and not denies:
@@ -232,39 +208,34 @@ class RowReader:
             return []
         if "follow" in self.rule and not fields.get(self.rule["follow"]["field"]):
             raise ValueError(f"line {number}: which file is meant cannot be told: {line.strip()}")
-        self.measured(number, line, fields)
+        self.any = True
+        self.measure(number, line, fields)
         self.steps.add(self.step)
         if len(self.steps) > 1:
             raise ValueError(f"line {number}: an earlier step of the flow has such a line too: {line.strip()}")
         if "reduce" not in self.rule:
             return [self.entry(number, line, fields)]
-        self.reduced(number, line, fields)
+        self.reduce(number, line, fields)
         return []
 
-    def measured(self, number: int, line: str, fields: dict[str, Any]) -> None:
-        """Numbers in place of their texts, in the unit of their field, and the flag that they stand for."""
-        flag = self.rule.get("flag", {})
+    def measure(self, number: int, line: str, fields: dict[str, Any]) -> None:
+        """Numbers in place of their texts, in the unit of their field, and the flag that one stands for."""
+        flag, unit = self.rule.get("flag", {}), self.rule.get("unit")
         for name in self.rule.get("numbers", ()):
             if isinstance(fields.get(name), str):
                 fields[name] = self.number(number, line, fields[name], flagged=bool(fields.get(flag.get("field"))))
                 self.negative = self.negative or fields[name] < 0
-        unit = self.rule.get("unit")
         if unit and unit["field"] in self.rule["fields"]:
             if fields.get(unit["of"]) not in unit["powers"]:
                 raise ValueError(f"line {number}: no unit is told for this number: {line.strip()}")
             digits, _, power = str(fields[unit["field"]]).partition("e")  # by its digits: 0.11, not 0.1100000001
             fields[unit["field"]] = float(f"{digits}e{int(power or 0) + unit['powers'][fields[unit['of']]]}")
         if flag:
-            self.flagged(number, line, fields, flag)
-
-    def flagged(self, number: int, line: str, fields: dict[str, Any], flag: dict[str, Any]) -> None:
-        """The flag that a number stands for, where no flag is printed; one that is must not belie its number."""
-        value, said = fields.get(flag["of"]), fields.get(flag["field"])
-        bad = value is not None and (value > 0 if flag["bad"] == "positive" else value < 0)
-        if said is None:
-            fields[flag["field"]] = "VIOLATED" if bad else "MET"
-        elif said == "MET" and bad:
-            raise ValueError(f"line {number}: the flag says {said} and the number does not: {line.strip()}")
+            value, said = fields.get(flag["of"]), fields.get(flag["field"])
+            bad = value is not None and (value > 0 if flag.get("bad") == "positive" else value < 0)
+            if said == "MET" and bad:
+                raise ValueError(f"line {number}: the flag says {said} and the number does not: {line.strip()}")
+            fields[flag["field"]] = said or ("VIOLATED" if bad else "MET")
 
     def number(self, number: int, line: str, said: str, *, flagged: bool) -> float:
         """A number; of `-0.00` nobody can tell whether it is below zero, if no flag says it."""
@@ -275,54 +246,43 @@ class RowReader:
             raise ValueError(f"line {number}: {said} may be below zero, or not: {line.strip()}")
         return float(told) if re.search(r"[.eE]", told) else int(told)
 
-    def reduced(self, number: int, line: str, fields: dict[str, Any]) -> None:
+    def reduce(self, number: int, line: str, fields: dict[str, Any]) -> None:
         """Into the group of its fields."""
-        how = self.rule["reduce"]
-        group = tuple(fields.get(name) for name in how.get("by", ()))
-        told = {"number": number, "line": line, "fields": fields}
-        old = self.kept.get(group)
-        counted = {**fields, how["count"]: 1} if "count" in how else fields
-        if old is None:
-            self.kept[group] = {**told, "fields": counted}
-        elif "sum" in how or "count" in how:
-            name = how.get("sum") or how["count"]
-            if not old["fields"][name]:  # what counts is evidence, and not what says zero
-                old.update(number=number, line=line)
-            old["fields"] = {**old["fields"], name: old["fields"][name] + counted[name]}
-        elif "min" in how or "max" in how:
-            name = how.get("min") or how["max"]
-            if (fields[name] < old["fields"][name]) == ("min" in how) and fields[name] != old["fields"][name]:
-                self.kept[group] = told
-        elif "last" in how:
-            self.kept[group] = told
-        elif "merge" in how:
-            self.merged(old["fields"], fields, how["merge"])
-        elif "same" in how and fields.get(how["same"]) != old["fields"].get(how["same"]):
-            raise ValueError(f"line {number}: line {old['number']} says otherwise: {line.strip()}")
-
-    def merged(self, old: dict[str, Any], fields: dict[str, Any], head: str) -> None:
-        """What the first one lacks, from those behind it; but not from one that has the field `head` too."""
-        if not (old.get(head) and fields.get(head)):
-            old.update({name: said for name, said in fields.items() if old.get(name) is None})
+        told = {**self.rule["reduce"]}
+        group = tuple(fields.get(name) for name in told.pop("by", ()))
+        ((how, name),) = told.items()
+        if how == "count":
+            fields, how = {**fields, name: 1}, "sum"
+        new = (number, line, fields)
+        at, shown, old = self.kept.setdefault(group, new)
+        if old is fields:
+            return
+        if how == "last" or (how == "min" and fields[name] < old[name]) or (how == "max" and fields[name] > old[name]):
+            self.kept[group] = new
+        elif how == "sum":  # what counts is evidence, and not what says zero
+            at, shown = (at, shown) if old[name] else (number, line)
+            self.kept[group] = (at, shown, {**old, name: old[name] + fields[name]})
+        elif how == "merge" and not (old.get(name) and fields.get(name)):
+            old.update({key: said for key, said in fields.items() if old.get(key) is None})
+        elif how == "same" and fields.get(name) != old.get(name):
+            raise ValueError(f"line {number}: line {at} says otherwise: {line.strip()}")
 
     def entry(self, number: int, line: str, fields: dict[str, Any]) -> dict[str, Any]:
         """The result, with the file that it names."""
-        self.any = True
-        made = entry({**self.rule, "maps": {}}, number, line, fields)
-        follow = self.rule.get("follow")
-        if follow and fields.get(follow["field"]):
+        made, follow = entry(self.rule, number, line, fields), self.rule.get("follow")
+        if follow:
             made["parsed_fields"]["reference"] = {"kind": follow["kind"], "path": fields[follow["field"]]}
         return made
 
     def busy(self, number: int) -> bool:  # noqa: ARG002  as other readers
         """Whether the next line must be seen whatever it holds: a line or a table goes on."""
-        goes_on = bool(self.joined) and "join" in self.res
+        goes_on = bool(self.joined) and "join" in self.re
         return bool(self.text) or (self.within and (goes_on or self.head is not None))
 
     def passed(self, last: tuple[int, str] | None) -> list[dict[str, Any]]:  # noqa: ARG002  as other readers
         """Of lines with nothing to read none goes on with the one before."""
         self.took = set()
-        return self.whole() if self.joined else []
+        return self.whole()
 
     def late(self) -> float:
         """The first line for which an entry may still come."""
@@ -331,10 +291,8 @@ class RowReader:
     def end(self) -> list[dict[str, Any]]:
         """The entries that the end of the file makes certain."""
         self.took = set()
-        made = [*(self.whole() if self.joined else []), *self.closed()]
-        if self.text:
-            made += self.json_keys()
-        made += [self.entry(one["number"], one["line"], one["fields"]) for one in self.kept.values()]
+        made = [*self.whole(), *self.end_block(), *(self.json_keys() if self.text else [])]
+        made += [self.entry(*one) for one in self.kept.values()]
         if self.rule.get("error_if_nothing_read") and not self.any:
             raise ValueError(self.rule["error_if_nothing_read"])
         return made
