@@ -20,6 +20,7 @@ class MessageReader:
     """
 
     category = denied = None
+    late = float("inf")  # no entry is to come for a line that was not taken when it was read
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.run = rule, rule["run"]
@@ -192,10 +193,6 @@ class MessageReader:
         """Nothing comes of lines with nothing to read but the last one that is not blank."""
         self.last = last or self.last
         return []
-
-    def late(self) -> float:
-        """No entry is to come for a line that was not taken when it was read."""
-        return float("inf")
 
     def end(self) -> list[dict[str, Any]]:
         """The runs, and how the last one ended: `complete`, `open` where nothing tells, null at an error."""
