@@ -29,6 +29,7 @@ _PLAIN: Final = {
     "int": re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
     "float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 }
+_TEXT: Final = re.compile(r"[^-+.~0-9nNtTfF]")  # what begins so is of no other kind
 _HINTS = (
     ("scanning an alias", 'put a text that begins with * in quotes: "*SPEF*"'),
     ("undefined alias", 'put a text that begins with * in quotes: "*SPEF*"'),
@@ -226,6 +227,8 @@ class _Reader:
 
 def plain_kind(text: str) -> str:
     """Return the kind of an unquoted scalar: null, bool, int, float or str."""
+    if _TEXT.match(text):
+        return "str"
     return next((name for name, form in _PLAIN.items() if form.fullmatch(text)), "str")
 
 

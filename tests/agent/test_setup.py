@@ -78,11 +78,11 @@ async def test_without_a_string_the_settings_name_who_answers(desk: Desk) -> Non
 
 
 WRONG = {
-    "opnai:big": "provider: unknown provider 'opnai:big'; did you mean openai:big? use replay:PATH, anthropic:NAME, ",
+    "opnai:big": "provider: unknown provider 'opnai:big'; use replay:PATH, anthropic:NAME, ",
     "anthropic:claude-sonnet-4-5": "anthropic:claude-sonnet-4-5: there is no key: ANTHROPIC_API_KEY is not set",
     "openai": "openai: this provider needs the name of a model; say openai:NAME",
     "replay:none.json": "none.json: cannot read the recording",
-    "openai:big,olama:b": "provider: unknown provider 'olama:b'; did you mean ollama:b?",
+    "openai:big,olama:b": "provider: unknown provider 'olama:b'; use replay:PATH",
     "": "provider: unknown provider ''; use replay:PATH",
 }
 

@@ -13,7 +13,7 @@ from transom.checklist.item import load_item
 from transom.checklist.pipeline import Manner, Places, checker_of, spec_of
 from transom.checklist.run.check import Occasion
 from transom.checklist.spec.document import section_texts
-from transom.checklist.spec.roles import make_role
+from transom.checklist.spec.views import make_role
 from transom.checklist.spec.write import WrittenSpec
 from transom.context import History, go_on
 from transom.errors import EgressError, VisibilityError

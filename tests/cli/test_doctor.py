@@ -83,11 +83,11 @@ def test_a_recording_is_read_where_one_is_named(here: Path, capsys: pytest.Captu
         "answers": True,
         "says": "can be read, and answers what was recorded",
     }
-    for name, says in (("other", "not a recording"), ("missing", "cannot read the recording")):
+    for name, says in (("other", "cannot read the recording: its schema"), ("missing", "cannot read the recording")):
         assert main(["doctor", "--provider", f"replay:{name}.json"]) == 2
         assert f"{name}.json: {says}" in capsys.readouterr().err
     assert main(["doctor", "--provider", "replay:"]) == 2
-    assert "did you mean replay:PATH?" in capsys.readouterr().err
+    assert "use rules, replay:PATH" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -149,13 +149,12 @@ def test_rules_are_the_default_and_a_recording_is_a_provider(tmp_path: Path) -> 
 PROVIDERS = {
     "anthropic:some-model": "anthropic:some-model: there is no key: ANTHROPIC_API_KEY is not set; set it",
     "openai": "openai: this provider needs the name of a model; say openai:NAME, e.g. openai:gpt",
-    "ruls": "--model: unknown provider 'ruls'; did you mean rules? use rules, replay:PATH, anthropic:NAME, "
+    "ruls": "--model: unknown provider 'ruls'; use rules, replay:PATH, anthropic:NAME, "
     "openai:NAME, ollama:NAME or package.module:Class",
-    "antropic:claude": "--model: unknown provider 'antropic:claude'; did you mean anthropic:claude? use rules, ",
-    "open-ai:gpt": "--model: unknown provider 'open-ai:gpt'; did you mean openai:gpt? use rules, ",
+    "antropic:claude": "--model: unknown provider 'antropic:claude'; use rules, ",
     "claude-sonnet-4-5": "--model: unknown provider 'claude-sonnet-4-5'; use rules, ",
     "": "--model: unknown provider ''; use rules",
-    "replay": "--model: unknown provider 'replay'; did you mean replay:PATH? use rules, replay:PATH",
+    "replay": "--model: unknown provider 'replay'; use rules, replay:PATH",
     "replay:no.json": "no.json: cannot read the recording",
 }
 

@@ -124,6 +124,8 @@ async def test_a_gateway_to_openai_is_told_by_a_setting(model: str, server: Loca
         (":8080", "http://127.0.0.1:8080"),
         ("box:", "http://box:11434"),
         ("box/behind", "http://box:11434/behind"),
+        ("me:pw@box", "http://me:pw@box:11434"),
+        ("me:pw@[::1]:8080", "http://me:pw@[::1]:8080"),
         ("http://box", "http://box"),
         ("https://box/", "https://box"),
     ],

@@ -242,5 +242,5 @@ def test_what_is_no_turn_is_said_to_be_none(data: Json) -> None:
 
 
 def test_a_result_of_another_shape_is_refused() -> None:
-    with pytest.raises(ValueError, match="not a ToolResult"):
+    with pytest.raises(ValueError, match="not a tool's result"):
         result_from_json({"id": "1", "name": "n"})

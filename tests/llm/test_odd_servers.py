@@ -184,14 +184,15 @@ def _busy(wire: Wire, _: Seen, *, seen: list[float], header: str) -> None:
 @pytest.mark.parametrize(
     ("told", "cost"),
     [
-        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, None),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 3.5}}, 3.75),
         ({"cost": 0, "is_byok": True}, None),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": -1}}, None),
         ({"cost": 3.5, "is_byok": False, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
         ({"cost": 3.5, "cost_details": {"upstream_inference_cost": 3.5}}, 3.5),
         ({"cost": -1}, None),
     ],
 )
-async def test_what_it_costs_is_unknown_where_the_key_is_ones_own(
+async def test_what_it_costs_counts_what_the_vendor_charges_for_the_users_own_key(
     told: dict[str, Any], cost: float | None, server: LocalServer
 ) -> None:
     body = OPENAI.whole([Text("hi")])

@@ -67,7 +67,7 @@ async def test_tools_are_offered_to_those_that_call_some() -> None:
 @pytest.mark.parametrize("data", [None, {}, {"parts": [{"kind": "noise"}]}, {"parts": "text"}])
 def test_what_is_no_reply_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match="not a"):
-        reply_from_json(data)  # type: ignore[arg-type]  # wrong on purpose
+        reply_from_json(data)
 
 
 async def test_rules_count_tokens_and_sign_their_answers() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from transom.agent import call
 from transom.llm import Block, Chain, Provider, Reply, Request, Role, ScriptedProvider, Tier
 from transom.runs import Artifact, Run, Stage, Workspace, text_file
+from transom.runs.event_log import Host
 from transom.store import SqliteStore
+from transom.telemetry import Telemetry
 
 FIRST = Role("test.first", (Block("role", "You are first.", Tier.STABLE),), frozenset({"role", "source"}))
 SECOND = Role("test.second", (Block("role", "You are second.", Tier.STABLE),), frozenset({"role", "before"}))
@@ -23,6 +25,11 @@ async def put(stage: Stage, request: Request, role: Role) -> Reply:
     """Ask with a request as it is, behind a message of its own."""
     await stage.append("user_message", "main", {"text": None, "fingerprint": request.digest})
     return (await stage.ask(request, role))[0]
+
+
+def journal_of(store: SqliteStore, folder: Path) -> Host:
+    """A run's journal, without all that a run has beside it."""
+    return Host("x", folder, store, Chain((ScriptedProvider({}),)), Telemetry())
 
 
 async def first(stage: Stage, source: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.runs.helpers import journal_of
 from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.llm import Reply, Text, ToolCall, ToolResult, Usage
 from transom.runs.conversation import ConversationKey
-from transom.runs.event_log import EventLog
+from transom.runs.event_log import Host
 from transom.runs.journal import RunState, apply
 from transom.store import SqliteStore
 
@@ -93,7 +94,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
             raise StoreError("the disk is full")
 
     async with SqliteStore.open(tmp_path / "state.db", after_append=full) as store:
-        ledger = EventLog(store, "run/x", tmp_path)
+        ledger = journal_of(store, tmp_path)
         await ledger.append("opened", {})
         ledger.append_soon("user_message", said(0, "a"))
         with pytest.raises(StoreError, match="the disk is full"):
@@ -102,7 +103,7 @@ async def test_a_write_that_nobody_waited_for_fails_with_the_next_one(tmp_path: 
 
 async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Path) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        ledger = EventLog(store, "run/x", tmp_path)
+        ledger = journal_of(store, tmp_path)
         await ledger.append("opened", {})
         writing = asyncio.create_task(ledger.append("user_message", said(0, "a")))
         await asyncio.sleep(0)
@@ -113,16 +114,16 @@ async def test_a_cancelled_task_leaves_the_state_as_the_journal_is(tmp_path: Pat
         assert [record.kind for record in store.read("run/x")] == ["opened", "user_message"]
 
 
-async def say_more(ledger: EventLog) -> None:
+async def say_more(ledger: Host) -> None:
     await ledger.append("user_message", said(1, "small"))
 
 
-@pytest.mark.parametrize(("wait", "kept"), [(say_more, ["large", "small"]), (EventLog.settle, ["large"])])
+@pytest.mark.parametrize(("wait", "kept"), [(say_more, ["large", "small"]), (Host.settle, ["large"])])
 async def test_what_could_not_be_written_is_written_before_what_comes_next(
-    wait: Callable[[EventLog], Awaitable[None]], kept: list[str], tmp_path: Path
+    wait: Callable[[Host], Awaitable[None]], kept: list[str], tmp_path: Path
 ) -> None:
     async with SqliteStore.open(tmp_path / "state.db") as store:
-        ledger = EventLog(store, "run/x", tmp_path)
+        ledger = journal_of(store, tmp_path)
         with refusing(tmp_path / "state.db", "NEW.data LIKE '%large%'"):
             ledger.append_soon("user_message", said(0, "large"))
             for _ in range(2):

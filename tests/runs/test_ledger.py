@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tests.runs.helpers import journal_of
 from transom.errors import StoreError
 from transom.runs.conversation import key_of
-from transom.runs.event_log import EventLog
+from transom.runs.event_log import Host
 from transom.runs.journal import fold
 from transom.store import Record, SqliteStore
 
@@ -30,9 +31,9 @@ async def test_what_nobody_waits_for_is_waited_for_by_all_who_append_at_once(tmp
             await ledger.append("tool_started", {**WHERE, "ordinal": number, "call": turn, "mark": "m"})
 
     async with SqliteStore.open(tmp_path / "s.db") as store:
-        ledger = EventLog(store, "r", tmp_path)
+        ledger = journal_of(store, tmp_path)
         await asyncio.gather(*(work(number) for number in range(8)))
-        records = store.read("r")
+        records = store.read("run/x")
     assert ledger.state == fold(records)
     turns: list[Any] = ledger.state.conversation(key_of(WHERE)).turns
     assert sorted(turn.text for turn in turns) == [f"{n} {turn}" for n in range(8) for turn in range(3)]
@@ -51,8 +52,8 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 async def in_one_commit(
-    folder: Path, work: Callable[[EventLog], list[Coroutine[Any, Any, None]]]
-) -> tuple[list[Record], EventLog]:
+    folder: Path, work: Callable[[Host], list[Coroutine[Any, Any, None]]]
+) -> tuple[list[Record], Host]:
     """Appends that are committed together by the store's thread, so that all are in the journal before one is told.
 
     The first of them is cancelled.
@@ -64,7 +65,7 @@ async def in_one_commit(
             assert go.wait(60)
 
     async with SqliteStore.open(folder / "s.db", after_append=linger) as store:
-        ledger = EventLog(store, "r", folder)
+        ledger = journal_of(store, folder)
         await ledger.append("opened", {})  # by this task: that of another one is the thread's
         first = asyncio.create_task(ledger.append("opened", {}))
         await asyncio.sleep(0)
@@ -75,11 +76,11 @@ async def in_one_commit(
         await first
         done = await asyncio.gather(*tasks, return_exceptions=True)
         assert isinstance(done[0], asyncio.CancelledError) and done[1:] == [None] * len(done[1:])
-        return store.read("r"), ledger
+        return store.read("run/x"), ledger
 
 
 async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancelled(tmp_path: Path) -> None:
-    def work(ledger: EventLog) -> Work:
+    def work(ledger: Host) -> Work:
         return [ledger.append("user_message", {**WHERE, "text": "cancelled"})] + [
             ledger.append(kind, data) for kind, data in BESIDE.items()
         ]
@@ -97,12 +98,12 @@ async def test_what_is_in_the_journal_counts_once_where_a_task_beside_is_cancell
 async def test_what_nobody_waits_for_yet_stays_in_the_state_after_trouble(tmp_path: Path) -> None:
     """It is not in the journal at that moment, and is all the same what the code goes on with."""
     async with SqliteStore.open(tmp_path / "s.db") as store:
-        ledger = EventLog(store, "r", tmp_path)
+        ledger = journal_of(store, tmp_path)
         ledger.append_soon("user_message", {**WHERE, "text": "seen", "fingerprint": "f"})
         with pytest.raises(StoreError):
             await ledger.append("reset", {**WHERE, "no JSON": object()})
         assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]
-        assert store.read("r") == []
+        assert store.read("run/x") == []
         await ledger.append("conversation_opened", {**WHERE, "parent": "main", "purpose": "look"})
-        assert ledger.state == fold(store.read("r"))
+        assert ledger.state == fold(store.read("run/x"))
         assert [one.text for one in ledger.state.conversation(key_of(WHERE)).messages] == ["seen"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,22 @@ async def test_what_follows_a_write_that_nobody_waits_for_is_not_kept_without_it
                 await bad
             await apart
         assert store.read("s") == []
+
+
+async def test_nor_is_it_where_the_failure_is_on_its_way_to_who_appends(tmp_path: Path) -> None:
+    async with SqliteStore.open(tmp_path / "x.db") as store:
+        writer, end = store._writer, time.monotonic() + 60
+        with refusing(tmp_path / "x.db", "NEW.kind = 'poison'"):
+            bad = store.append_soon("s", "poison", 1)
+            writer._time_is_up()
+            while writer._queued and time.monotonic() < end:  # this very loop hears of it later
+                time.sleep(0.001)
+        assert not writer._queued and not bad.done()
+        with pytest.raises(StoreError):
+            await store.append("s", "fine", 2)
+        assert store.read("s") == [] and isinstance(bad.exception(), StoreError)
+        await store.append("s", "fine", 3)
+        assert [record.data for record in store.read("s")] == [3]
 
 
 def test_a_database_is_as_private_as_files_of_this_process_are(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ async def test_what_is_not_repeated_is_told_to_its_tool_again() -> None:
     assert (await few.run(ToolCall("5", "look", {}))).error == "ToolQuotaError"
     with pytest.raises(ValueError, match="not what came"):
         outcome_from_json({"note": 1})
-    with pytest.raises(ValueError, match="not a ToolResult"):
+    with pytest.raises(ValueError, match="not a tool's result"):
         outcome_from_json({"result": 1})
 
 

@@ -1,4 +1,4 @@
-"""What a checker is: the atoms' contract and the shapes of `checker.yaml`.
+"""Contract of a checker: the atoms' signatures and the shapes of `checker.yaml`.
 
 A checker folder holds `atoms.py` (generated, untrusted, runs only in the sandbox), `checker.yaml` (this file's
 `CheckerConfig`), `build.json` (how it came to be) and a copy of the item. Atom A reads text and emits entries; atoms B
@@ -63,7 +63,7 @@ DottedField = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z
 class Shape(BaseModel):
     """Base of every shape that is read from or written to a file: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
 
 class Entry(Shape):
@@ -138,7 +138,7 @@ class Count(Shape):
 def selection_problem(
     take: str | None, count: Count | None, quantifier: str | None, mode: str | None, check: str | None
 ) -> str | None:
-    """Why `take` or `count` does not go with the rest of an item, or None."""
+    """Reason why `take` or `count` does not go with the rest of an item, or None."""
     if take and quantifier not in ("per_file", None):
         return "take goes with the quantifier per file only"
     if count and (take or mode == "forbid" or check == "pattern" or quantifier == "each"):

@@ -1,4 +1,4 @@
-"""How much a description asks of who reads it, and what the prompts hold for that."""
+"""Complexity of a description for who reads it, and what the prompts hold for that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DOUBTS: Final = (
     (0.2, re.compile(r"(?i)\b(?:correct|valid|clean|proper|properly|good|fine|okay|healthy)\b")),
     (0.1, _ASIDE),
 )
-"""What can be read in more than one way, and how much each occurrence weighs."""
+"""Words that can be read in more than one way, and how much each occurrence weighs."""
 
 
 def complexity_of(description: str) -> Complexity:

@@ -27,14 +27,7 @@ async def export(
     artifact: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a copy for a person.
-
-    Args:
-        store: remembers what was written.
-        target: where the copy goes.
-        data: its bytes.
-        artifact: the run's own file that it is made from.
-        progress: told what was moved aside.
+    """Write a copy for a person, made from `artifact`, a file of the run; what was in its place is moved aside.
 
     Raises:
         InputError: the file cannot be written.
@@ -59,15 +52,10 @@ def source_of(store: Store, target: Path) -> Path | None:
 
 
 def adopt(store: Store, target: Path, artifact: Path, *, clean: Callable[[str], str] = lambda text: text) -> bool:
-    """Take a person's edit of a copy back into the run; returns whether there was one.
+    """Take a person's edit of a copy back into the run's own file, if that is there; returns whether there was one.
 
-    Where the run's own file was changed by hand too, that version is moved aside: the copy counts.
-
-    Args:
-        store: remembers what was exported.
-        target: the copy.
-        artifact: the run's own file; an edit counts only where that is there.
-        clean: removes what was added for the copy only, e.g. a warning at its top.
+    Where that file was changed by hand too, that version is moved aside: the copy counts. `clean` removes what was
+    added for the copy only.
 
     Raises:
         InputError: the copy is not UTF-8.

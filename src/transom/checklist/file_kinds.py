@@ -1,4 +1,4 @@
-"""What kind a file is by its name: one rule for the builder, the atoms and the runtime.
+"""Kind of a file by its name: one rule for the builder, the atoms and the runtime.
 
 Complete in itself, with `re` alone, since its source becomes a part of atoms.
 """

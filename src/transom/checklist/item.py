@@ -40,7 +40,7 @@ class InputName:
 
 @dataclass(frozen=True)
 class ReadsAs:
-    """What a person says that a description means: items that a domain knows, and their parameters."""
+    """Meaning that a person gives to a description: items that a domain knows, and their parameters."""
 
     domain: str
     items: tuple[str, ...]
@@ -80,7 +80,7 @@ class Item:
 
     @property
     def meaning(self) -> str:
-        """What an ItemSpec and a checker are made for: the description, and what a person says that it means."""
+        """Meaning that an ItemSpec and a checker are made for: the description, and a person's word on it."""
         return self.description + (canonical_json(self.reads_as.to_json()) if self.reads_as else "")
 
     def where(self, line: int) -> str:
@@ -88,11 +88,7 @@ class Item:
 
 
 def load_item(path: Path, *, strict: bool = False) -> Item:
-    """Read an item.
-
-    Args:
-        path: the YAML file.
-        strict: warnings are errors.
+    """Read an item; where it is `strict`, warnings are errors.
 
     Raises:
         InputError: with file:line, what is wrong and what to write.
@@ -106,12 +102,7 @@ def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
 
 
 def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[Finding]:
-    """What `check lint` says of an item: the first error that stops it, or all that misleads.
-
-    Args:
-        path: the YAML file.
-        read: reads it, and raises InputError for an item that cannot be used.
-    """
+    """Findings of `check lint` on an item: the first error that stops it, or all that misleads."""
     try:
         item = read(path)
     except InputError as error:

@@ -12,7 +12,7 @@ REGEX = "regex:"
 
 
 def regex_problem(expression: str) -> str | None:
-    """Why a regular expression (without its `regex:`) does not compile, or None."""
+    """Reason why a regular expression (without its `regex:`) does not compile, or None."""
     try:
         re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
@@ -26,7 +26,7 @@ def is_split_regex(text: str) -> bool:
 
 
 def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
-    """Why a pattern or a waiver cannot be used, or None.
+    """Reason why a pattern or a waiver cannot be used, or None.
 
     A split regex can be used as a pattern; that it misleads is for the lint to say. In a waiver `regex:` is always one
     expression, `|` included.
@@ -40,7 +40,7 @@ def pattern_problem(text: str, *, waiver: bool = False) -> str | None:
 
 
 def condition_problem(condition: Condition) -> str | None:
-    """Why a condition's value does not go with its operator, or None."""
+    """Reason why a condition's value does not go with its operator, or None."""
     value = condition.value
     if condition.op is Operator.MATCHES:
         if not isinstance(value, str) or not value:
@@ -56,7 +56,7 @@ def condition_problem(condition: Condition) -> str | None:
 
 
 def config_problems(config: CheckerConfig) -> Iterator[tuple[str, *tuple[Key, ...]]]:
-    """What in a checker's configuration cannot be compared with, and the keys under which it stands."""
+    """Parts of a checker's configuration that cannot be compared with, and the keys under which it stands."""
     for index, item in enumerate(config.items):
         for number, hint in enumerate(item.hints):
             problem = regex_problem(hint.removeprefix(REGEX)) if hint.startswith(REGEX) else None

@@ -36,7 +36,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Places:
-    """Where files are looked for, and where copies for a person go.
+    """Folders where files are looked for, and where copies for a person go.
 
     Attributes:
         variables: `--var NAME=PATH`.
@@ -53,12 +53,12 @@ class Places:
     base: Path | None = None
 
     def roots(self, item: Item | None, otherwise: Path) -> Roots:
-        """What variables stand for, and where an item's relative input files start; `otherwise` where there is none."""
+        """Folders of variables, and where an item's relative input files start; `otherwise` where there is no item."""
         base = self.base or (item.path.absolute().parent if item else otherwise)
         return Roots.with_defaults(self.variables, self.search_root, base)
 
     def folders(self, roots: Roots) -> tuple[Path, ...]:
-        """Where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
+        """Folders where logs are looked for: `--root`, the variables' folders, the item's folder; each once."""
         wanted = [*([self.root] if self.root else []), *roots.folders(), roots.base]
         there = (folder for folder in wanted if os.path.isdir(folder))  # noqa: PTH112  unlike Path.is_dir it never raises
         return tuple(dict.fromkeys(Path(os.path.realpath(folder)) for folder in there))
@@ -66,12 +66,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Manner:
-    """How a check is made: what the roles are asked with, where code runs, by which day waivers expire.
-
-    Attributes:
-        spec: by the tag of a round.
-        memory: of earlier items; what a checker that passed was built from is kept there.
-    """
+    """Manner of a check: how the roles ask by the tag of a round, where code runs, by which day waivers expire."""
 
     occasion: Occasion
     sandbox: Sandbox
@@ -126,10 +121,7 @@ async def verdict_of(
     *,
     copy_to: Path | None = None,
 ) -> Verdict:
-    """Run a checker on the files of today.
-
-    Args:
-        copy_to: the file for a person's copy of the verdict.
+    """Run a checker on the files of today; a person's copy of the verdict goes to `copy_to`.
 
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
@@ -166,9 +158,6 @@ async def check_all(
     """Spec, build and run in one go; where one of them stops, its own answer.
 
     None where the files show something against Section 4: its round corrects it, once, when the run is opened again.
-
-    Args:
-        copy_to: the file for a person's copy of the verdict.
     """
     own_files(item, places.roots(item, run.folder))  # an undefined variable is said before anybody is asked
     spec = await spec_of(run, item, places, manner)
@@ -211,15 +200,10 @@ def checker_folder(item_id: str) -> str:
 
 
 def read_spec(path: Path, item: Item | None, *, allow_needs_review: bool = False) -> tuple[str, str]:
-    """The text of an ItemSpec that a checker may be built from, and the id of its item.
-
-    Args:
-        item: the item that it shall be for.
-        allow_needs_review: take it although it opens with the comment that lists its findings.
+    """The text of an ItemSpec that a checker may be built from for an item, and the id of that item.
 
     Raises:
-        InputError: not readable, not whole, with findings that nobody mended, or written for another item: a checker
-            that is built from it would judge by what was never asked for.
+        InputError: not readable, not whole, with findings that nobody mended, or written for another item.
     """
     text = read_text(path)
     if is_marked(text) and not allow_needs_review:
@@ -250,7 +234,7 @@ def own_files(item: Item | None, roots: Roots) -> Sequence[Path]:
 
 
 def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
-    """Why each input file that cannot be read is none, by its name in reports."""
+    """Reasons why input files cannot be read, by its name in reports."""
     found: list[Finding] = []
     for name, path in Inputs.of(item, roots).paths:
         if not os.path.isfile(path):  # noqa: PTH113  as above
@@ -264,11 +248,7 @@ def _unusable(item: Item, roots: Roots) -> tuple[Finding, ...]:
 def input_problems(
     item: Item | None, places: Places, otherwise: Path, result: SpecResult | BuildResult | Verdict
 ) -> list[str]:
-    """What is wrong with input files, each with the item's line that names it and where it was looked for.
-
-    Args:
-        otherwise: where relative input files start if there is no item.
-    """
+    """Errors of input files, each with the item's line that names it and where it was looked for."""
     if item is None or isinstance(result, SpecResult):
         return []
     if isinstance(result, Verdict):

@@ -1,7 +1,8 @@
-"""What `check spec`, `check build` and `check lint` answer: `transom.spec/1`, `transom.build/1`, `transom.lint/1`."""
+"""Answers of `check spec`, `check build` and `check lint`: `transom.spec/1`, `transom.build/1`, `transom.lint/1`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from pydantic import Field
@@ -24,13 +25,7 @@ class WordsRow(Shape):
 
 
 class ReadingRow(Shape):
-    """A reading that comes near a description; a person may say that it is meant.
-
-    Attributes:
-        says: one sentence.
-        reads_as: as it would stand in the item.
-        evidence: what today's files would give.
-    """
+    """A reading that comes near a description: one sentence, how the item would say it, and what today's files give."""
 
     says: str
     reads_as: dict[str, Json]
@@ -78,6 +73,11 @@ class GateRow(Shape):
     findings: tuple[Finding, ...] = ()
 
 
+def objections(gates: Iterable[GateRow]) -> tuple[Finding, ...]:
+    """Everything that the gates object to, in their order."""
+    return tuple(row for gate in gates if not gate.passed for row in gate.findings)
+
+
 class AnswerRow(Shape):
     """A question of the gates, and what the writer of atom A answered."""
 
@@ -114,11 +114,9 @@ class Expected(Shape):
 
 
 class Combination(Shape):
-    """A test of `check build --tests`: an example of the ItemSpec under these requirements and waivers.
+    """A test of `check build --tests`, e.g. `VER-01_global_waiver`, on an example of the ItemSpec.
 
-    Attributes:
-        name: the item's id and one of the six combinations, e.g. `VER-01_global_waiver`.
-        result: what came of it where that is not what was expected.
+    `result` is what came of it where that is not what was expected.
     """
 
     name: str
@@ -145,12 +143,11 @@ class BuildResult(Shape):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that the gates object to, in their order."""
-        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+        return objections(self.gates)
 
     @property
     def against_spec(self) -> tuple[str, ...]:
-        """What the real files show against the ItemSpec: examples that contradict it, patterns that match nothing."""
+        """Findings of the real files against the ItemSpec: examples that contradict it, patterns that match nothing."""
         rows = (row for gate in self.gates for row in gate.findings if gate.gate in ("examples", "patterns"))
         return tuple(row.message for row in rows if row.artifact == SPEC)
 
@@ -242,12 +239,11 @@ class BuildRecord(Shape):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that the gates found, in their order."""
-        return tuple(row for gate in self.gates if not gate.passed for row in gate.findings)
+        return objections(self.gates)
 
     @property
     def questions(self) -> tuple[Finding, ...]:
-        """What the gates ask the writer of atom A, and nobody answered."""
+        """Questions of the gates to the writer of atom A that nobody answered."""
         answered = {row.question for row in self.answers}
         rows = (row for gate in self.gates if gate.gate == "questions" for row in gate.findings)
         return tuple(row for row in rows if row.message not in answered)

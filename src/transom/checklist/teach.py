@@ -59,14 +59,14 @@ class _Token:
 
     @property
     def sign(self) -> str:
-        """Of a number: `less`, `zero` or `more`."""
+        """Sign of a number: `less`, `zero` or `more`."""
         value = float(self.text.rstrip("%"))
         return "less" if value < 0 else "more" if value else "zero"
 
 
 @dataclass
 class _Pattern:
-    """What lines of one mark and one build have in common: at each place the texts that were seen there."""
+    """Common form of lines of one mark: at each place the texts that were seen there."""
 
     mark: Mark
     places: list[list[_Token]]
@@ -97,7 +97,7 @@ class _Pattern:
         return text if free or len(seen) == 1 else f"(?:{text})"
 
     def signs_at(self, at: int) -> frozenset[str]:
-        """Which numbers fit: of what is counted only those like the ones that were seen, so that 0 errors stay 0."""
+        """Signs of numbers that fit: of what is counted only those that were seen, so that 0 errors stay 0."""
         counted = self.alarms or self._is_counted(at)
         return self.seen_signs(at) if counted or at in self.signed else frozenset(_NUMBERS)
 
@@ -142,14 +142,9 @@ def tokens(line: str) -> list[_Token]:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What was learned from marked lines.
+    """Patterns learned from marked lines: rows of a mark and a regex, and regexes of lines to skip and to heed.
 
-    Attributes:
-        rows: (mark, regex) of good and bad lines.
-        skipped: regexes of lines beside the point.
-        must: regexes of lines that speak of the matter.
-        ends: the lines that end complete logs.
-        complete: regexes of which one must fit a line of every log; none where nothing says that a log is complete.
+    One of `complete` must fit a line of every log; there is none where nothing says that a log is complete.
     """
 
     marked: tuple[Marked, ...]
@@ -160,7 +155,7 @@ class Lesson:
     complete: tuple[str, ...] = ()
 
     def read(self, line: str) -> Mark | Literal["unread"] | None:
-        """What becomes of a line: a mark, `unread` where it must be read and is not, None where it is about nothing."""
+        """Fate of a line: a mark, `unread` where it must be read and is not, None where it is about nothing."""
         for mark, regex in self.rows:
             if re.match(regex, line):
                 return mark
@@ -174,11 +169,7 @@ class Lesson:
 
 
 def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
-    """Patterns from marked lines.
-
-    Args:
-        marked: good, bad and other lines.
-        ends: the last line of each complete log, whatever its mark.
+    """Patterns from marked lines, and from the last line of each complete log.
 
     Raises:
         InputError: no good line, a blank one, or lines of two marks that nothing tells apart.
@@ -212,7 +203,7 @@ def learn(marked: Sequence[Marked], ends: Sequence[Marked] = ()) -> Lesson:
 
 
 def end_regex(line: str) -> str:
-    """What fits the last line of such a log on any day: its words, with any numbers, names and days."""
+    """Regex of the last line of such a log on any day: its words, with any numbers, names and days."""
     free = {"number": _NUMBER, "name": _NAME, "blank": r"\s+"}
     told = (_WORD if re.match(_DAY, one.text) else free.get(one.kind, re.escape(one.text)) for one in tokens(line))
     return rf"^\s*{''.join(told)}\s*$"
@@ -227,17 +218,17 @@ def clear_end(lines: Sequence[str]) -> int | None:
 
 
 def fitting(regexes: Sequence[str], lines: Sequence[str]) -> int:
-    """How many lines one of the regexes fits."""
+    """Number of lines that one of the regexes fits."""
     return sum(any(re.match(regex, line) for regex in regexes) for line in lines)
 
 
 def _shape(parts: Sequence[_Token]) -> tuple[object, ...]:
-    """What lines of one form share: their kinds of tokens, and the signs among them."""
+    """Form that lines share: their kinds of tokens, and the signs among them."""
     return tuple((one.kind, one.text if one.kind == "sign" else "") for one in parts)
 
 
 def _must(marked: Sequence[Marked]) -> Iterable[str]:
-    """What speaks of the matter: how good and bad lines begin, words of bad lines alone, and words of alarm."""
+    """Regexes of what speaks of the matter: how marked lines begin, words of bad lines alone, and words of alarm."""
     told = [tokens(one.text) for one in marked if one.mark != "beside"]
     begins = [_beginning(parts) for parts in told]
     words = [_words(one.text) for one in marked if one.mark != "beside"]
@@ -273,13 +264,7 @@ def _words(line: str) -> set[str]:
 
 
 def domain_text(name: str, title: str, files: Sequence[str], lesson: Lesson) -> str:
-    """The domain file: patterns, guards, and the marked lines as its examples.
-
-    Args:
-        name: of the domain, small letters, digits and `_`.
-        title: what it is about, in words.
-        files: globs of the names of such files.
-    """
+    """The domain file: patterns, guards, and the marked lines as its examples; `files` are globs of their names."""
     named = all("(?P<name>" in regex for _, regex in lesson.rows)
     fields: list[Json] = [{"name": "status", "type": "String", "about": "good or bad by the line", "example": "good"}]
     if named:

@@ -1,4 +1,4 @@
-"""What every atom B and C must answer, as data: the gates run these against generated code, the tests against ours."""
+"""Answers that every atom B and C must give, as data: gates run these against generated code, tests against ours."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Call:
     equals: Mapping[str, Json]
 
     def problems(self, result: object) -> list[str]:
-        """What is wrong with a result, empty if nothing is."""
+        """Faults of a result."""
         if not isinstance(result, Mapping):
             return [f"the result is {type(result).__name__}, not a dict"]
         reason, begins = result.get("reason"), str(self.equals.get("reason", ""))

@@ -16,7 +16,7 @@ SOON = 30
 
 
 def waiver_findings(path: Path, today: date) -> list[Finding]:
-    """What is wrong with the waivers of an item, in their order; `waiver.soon` is only a remark.
+    """Findings on the waivers of an item, in their order; `waiver.soon` is only a remark.
 
     Raises:
         InputError: it is no item.

@@ -18,8 +18,7 @@ from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.rules import load_knowledge
 from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
-from transom.checklist.spec.roles import make_role
-from transom.checklist.spec.views import VIEWS
+from transom.checklist.spec.views import VIEWS, make_role
 from transom.cli.checking import answer_of
 from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run

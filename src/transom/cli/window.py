@@ -33,8 +33,7 @@ from transom.runs.conversation import ConversationKey, key_of
 from transom.runs.windows import requests_of
 from transom.store import SqliteStore
 from transom.telemetry import failures, list_traces, read_trace, waterfall
-from transom.telemetry.documents import TraceDocument, TraceList
-from transom.telemetry.read import read_traces
+from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")

@@ -43,12 +43,7 @@ def share_of(block: Block) -> ShareName:
 
 @dataclass(frozen=True)
 class Compaction:
-    """The policy for folding a history.
-
-    Attributes:
-        threshold: it is folded once it has more events than that.
-        keep_recent: so many of the newest stay as they are.
-    """
+    """The policy for folding a history: beyond `threshold` events, all but the newest `keep_recent`."""
 
     threshold: int = 50
     keep_recent: int = 20
@@ -79,11 +74,7 @@ class WindowBudget:
 
     @classmethod
     def of(cls, settings: WindowSettings) -> WindowBudget:
-        """The budget that the section `window` of the settings asks for.
-
-        Raises:
-            SettingsError: more events are to be kept than there may be.
-        """
+        """The budget that the section `window` of the settings asks for; SettingsError where its numbers do not fit."""
         if settings.keep_recent > settings.compact_at:
             what = f"is {settings.keep_recent}; must be at most window.compact_at, {settings.compact_at}"
             raise SettingsError(what, where="window.keep_recent", hint="keep fewer, or fold later")

@@ -132,10 +132,7 @@ class CacheMonitor:
     _count: int = 0
 
     def watch(self, request: Request, usage: Usage | None = None, *, conversation: str = "main") -> Seen:
-        """Record one request, and the usage that its server reported.
-
-        `conversation` is its name, where a role has several.
-        """
+        """Record one request of a conversation, and the usage that its server reported."""
         self._count += 1
         before = self._last.get((request.role, conversation))
         self._last[request.role, conversation] = request
@@ -186,12 +183,7 @@ class CacheMonitor:
 
 
 def breakpoints_of(request: Request, standing: int = 0) -> list[Breakpoint]:
-    """The places up to which a request may be kept: the ends of the stable tier, of the session tier and of its turns.
-
-    Args:
-        request: as it is sent.
-        standing: how many of its turns the request before it had: one of its places is behind these.
-    """
+    """Places up to which a request may be kept: the ends of both tiers, of its first `standing` turns, of all turns."""
     ordered, found, hasher, size = Ordered.of(request), list[Breakpoint](), hashlib.sha256(), Measure()
     for group in (ordered.stable, ordered.session, ordered.turns[:standing], ordered.turns[standing:]):
         for piece in group:

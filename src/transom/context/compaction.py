@@ -63,10 +63,7 @@ def fold_newest(history: History, tokens: TokenCorrection) -> History:
 
 
 def fold(history: History, count: int, limit: int, tokens: TokenCorrection) -> History:
-    """Fold the first `count` events that are not folded yet.
-
-    See `compact` for the arguments.
-    """
+    """Fold the first `count` events that are not folded yet; see `compact`."""
     count = max(0, count)
     before = history.folded or Folded(0, Statistics())
     if not count and (limit or not before.spare):

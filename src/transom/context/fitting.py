@@ -85,11 +85,7 @@ class WindowFitter:
         self._folded(compact(self.history, policy, self._limits["conversation"], self._tokens))
 
     def fit(self) -> None:
-        """Shrink parts until it fits.
-
-        Raises:
-            WindowOverflow: nothing is left that could go; with the sizes of all parts.
-        """
+        """Shrink parts until it fits; WindowOverflow, with all sizes, where nothing is left that could go."""
         if self._fits():
             return
         for to_share in (True, False):

@@ -175,22 +175,14 @@ class History:
 
     @classmethod
     def of(cls, turns: Iterable[Turn]) -> History:
-        """A history of turns, in order.
-
-        Raises:
-            ValueError: a result without its call.
-        """
+        """A history of turns, in order; ValueError for a result without its call."""
         history = cls()
         for turn in turns:
             history = history.add(turn)
         return history
 
     def add(self, *turns: Turn, mark: Mark = UNMARKED) -> History:
-        """With more turns at its end; what is said of them is said of the event that they come to stand in last.
-
-        Raises:
-            ValueError: a result without its call.
-        """
+        """With more turns; the mark is of the event of the last. ValueError for a result without its call."""
         live, size = [*self.live], self.size
         for turn in turns:
             takes = turn_size(turn)

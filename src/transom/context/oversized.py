@@ -96,12 +96,7 @@ class Oversized:
 
 
 def level(sizes: Sequence[int], most: int) -> int:
-    """The most that each of several results may take so that all fit together: only the largest take less than before.
-
-    Args:
-        sizes: of each, in tokens.
-        most: tokens that they may take together.
-    """
+    """The most that each of several results may take to fit into `most` tokens: only the largest are cut."""
     left = most
     for done, size in enumerate(sorted(sizes)):
         share = left // (len(sizes) - done)

@@ -45,11 +45,7 @@ READ_SLICE = ToolSpec(
 
 
 def read_slice(text: str, arguments: Mapping[str, Json], most: int, tokens: TokenCorrection) -> str:
-    """The answer of the tool `read_slice`, in at most so many tokens.
-
-    Raises:
-        ToolRefused: there is nothing of that kind in the text, or more than one kind was asked for.
-    """
+    """The answer of the tool `read_slice`, in at most so many tokens; ToolRefused where there is nothing like it."""
     first, last = arguments.get("first_line"), arguments.get("last_line")
     pointer, find = arguments.get("pointer"), arguments.get("find")
     if sum((pointer is not None, find is not None, first is not None or last is not None)) > 1:

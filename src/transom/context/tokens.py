@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 # small: a byte of those is worth about three of the others with every tokenizer in use.
 _WORDS = bytes(byte for byte in range(128) if chr(byte).isalpha() or chr(byte) == " ")
 _PLAIN, _DENSE = 0.21, 0.60
+_DENSEST = 1.30  # the same of a tokenizer that cuts these into single bytes, and runs of spaces, too
 # Before anything came back every byte counts alike, and three make a token, as in `llm.estimate_tokens`.
 _UNCORRECTED = 1 / 3
 _BYTES = 4  # of a character at most
@@ -57,12 +58,14 @@ class TokenCorrection:
     Attributes:
         seen: calls that it was learned from; with 0 it is `llm.estimate_tokens`.
         factor: tokens that were reported for each that a usual tokenizer makes; the newest calls count most.
+        steep: the same for each that one makes which cuts dense text into single bytes.
         per_byte: the same for each byte.
         even: whether counting every byte alike predicted the last call better than the usual weights.
     """
 
     seen: int = 0
     factor: float = 1.0
+    steep: float = 1.0
     per_byte: float = _UNCORRECTED
     even: bool = True
 
@@ -78,11 +81,13 @@ class TokenCorrection:
     def at_most(self, size: Measure) -> int:
         """An estimate from above, for what has to fit: also where the text is unlike all that was seen so far.
 
-        It is the larger of both: the usual weights of bytes may hold, or every byte may count alike.
+        It is the largest of three: the usual weights of bytes may hold, every byte may count alike, or dense text may
+        be cut smaller than usual, which prose does not show.
         """
         even = self.per_byte * (size.plain + size.dense)
         usual = self.factor * (_PLAIN * size.plain + _DENSE * size.dense) if self.seen else 0.0
-        return math.ceil(max(even, usual, _ROUNDING) - _ROUNDING)
+        steep = self.steep * (_PLAIN * size.plain + _DENSEST * size.dense) if self.seen else 0.0
+        return math.ceil(max(even, usual, steep, _ROUNDING) - _ROUNDING)
 
     def count(self, text: str) -> int:
         """An estimate of the tokens of a text."""
@@ -110,9 +115,10 @@ class TokenCorrection:
         usual = _PLAIN * size.plain + _DENSE * size.dense
         old = _FADING * (1 - _FADING**self.seen) / (1 - _FADING ** (self.seen + 1))  # the first call counts whole
         factor = old * self.factor + (1 - old) * tokens / usual
+        steep = old * self.steep + (1 - old) * tokens / (_PLAIN * size.plain + _DENSEST * size.dense)
         per_byte = old * self.per_byte + (1 - old) * tokens / size_bytes
         closer = abs(self.per_byte * size_bytes - tokens) + 1 < abs(self.factor * usual - tokens)  # by a token
-        return type(self)(self.seen + 1, factor, per_byte, self.seen > 0 and closer)
+        return type(self)(self.seen + 1, factor, steep, per_byte, self.seen > 0 and closer)
 
     def _of_a_byte(self, usual: float) -> float:
         return self.per_byte if self.even else self.factor * usual

@@ -84,12 +84,7 @@ def frame_of(role: Role, blocks: Sequence[Block], budget: WindowBudget) -> Frame
 def check_message(
     role: Role, blocks: Sequence[Block], message: str, *, budget: WindowBudget, tokens: TokenCorrection = UNCORRECTED
 ) -> None:
-    """Check that a message has room when everything before it is folded.
-
-    Raises:
-        WindowOverflow: it could not be answered, or none of the results of what it makes the role call could be shown.
-        VisibilityError: see `go_on`.
-    """
+    """Check that a message, and a result of its calls, have room once all before it is folded; else WindowOverflow."""
     reserve = _NOTE_TOKENS
     if role.tools:
         reserve += budget.result_tokens

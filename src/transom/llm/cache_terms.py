@@ -49,11 +49,7 @@ NO_CACHE = CacheTerms("*", 0, 1.0, 1.0, 0)
 
 
 def terms_of(by: str) -> CacheTerms:
-    """The terms for who answers; none at all for one that is not in the table.
-
-    Args:
-        by: `anthropic:claude-sonnet-5`; of a router, whose models are named with their vendors, `openai:anthropic/...`.
-    """
+    """The terms for who answers: `anthropic:NAME`, or of a router `openai:anthropic/NAME`; none where unknown."""
     model = by.partition(":")[2]
     name = model.replace("/", ":", 1) if "/" in model else by
     return next((terms for terms in TERMS if fnmatchcase(name, terms.models)), NO_CACHE)

@@ -68,8 +68,4 @@ def common(several: Iterable[Capabilities]) -> Capabilities:
     able = {
         one.name: all(getattr(each, one.name) for each in many) for one in fields(Capabilities) if one.type == "bool"
     }
-    return Capabilities(
-        context_tokens=min(one.context_tokens for one in many),
-        caching=caching,
-        **able,
-    )
+    return Capabilities(context_tokens=min(one.context_tokens for one in many), caching=caching, **able)

@@ -28,22 +28,14 @@ def kind_of(given: object) -> str:
 
 
 def check_name(name: object, where: str) -> None:
-    """Refuse a name that cannot be a tag.
-
-    Raises:
-        InputError: it is no text, a blank one, or would break the tag.
-    """
+    """Refuse a name that cannot be a tag with an InputError: no text, a blank one, or one that would break the tag."""
     if not isinstance(name, str) or not name.strip() or set("<>\n\r") & set(name):
         hint = "give it a name in text, without <, > and line breaks"
         raise InputError(f"its name is {name!r:.80}", where=where, hint=hint)
 
 
 def check_kind(given: object, kind: type | tuple[type, ...], field: str, where: str, hint: str = "") -> None:
-    """Refuse another thing than one of a kind, or of some.
-
-    Raises:
-        InputError: it is another.
-    """
+    """Refuse another thing than one of a kind, or of some, with an InputError."""
     if not isinstance(given, kind):
         first = kind[0] if isinstance(kind, tuple) else kind
         what = f"what is given as {field} is {kind_of(given)}"
@@ -51,22 +43,14 @@ def check_kind(given: object, kind: type | tuple[type, ...], field: str, where: 
 
 
 def check_choice(given: object, choices: Sequence[object], field: str, where: str) -> None:
-    """Refuse what is none of several words: a misspelled mark would mark nothing.
-
-    Raises:
-        InputError: naming them.
-    """
+    """Refuse what is none of several words with an InputError: a misspelled mark would mark nothing."""
     if given not in choices:
         hint = f"say {' or '.join(map(repr, choices))}"
         raise InputError(f"its {field} is {given!r:.80}", where=where, hint=hint)
 
 
 def listed(given: object, kind: type[T], field: str, where: str, hint: str = "") -> tuple[T, ...]:
-    """A tuple of values of one kind.
-
-    Raises:
-        InputError: it is no list of them.
-    """
+    """A tuple of values of one kind; InputError where it is no list of them."""
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         what = f"what is given as {field} is {kind_of(given)}, and no list"
         raise InputError(what, where=where, hint=hint or f"say [{kind.__name__}(...)]")
@@ -77,11 +61,7 @@ def listed(given: object, kind: type[T], field: str, where: str, hint: str = "")
 
 
 def schema_of(output: Output | None, where: str) -> Mapping[str, Json] | None:
-    """The JSON Schema that answers are to follow; None for free text.
-
-    Raises:
-        InputError: it is neither a schema nor a model class, or of that class no schema can be made.
-    """
+    """The JSON Schema that answers are to follow, None for free text; InputError where none can be made."""
     given: Any = output
     if given is None or isinstance(given, Mapping):
         return given
@@ -97,11 +77,7 @@ def schema_of(output: Output | None, where: str) -> Mapping[str, Json] | None:
 
 
 def check_provider(given: object, where: str) -> None:
-    """Refuse what cannot answer.
-
-    Raises:
-        InputError: it is no provider.
-    """
+    """Refuse what is no provider with an InputError."""
     if isinstance(given, type) or not all(hasattr(given, name) for name in _PROVIDER):
         hint = 'name one ("anthropic:NAME"), or derive one from transom.llm.Provider'
         raise InputError(f"who answers is a provider, and this is {kind_of(given)}", where=where, hint=hint)

@@ -12,11 +12,7 @@ from transom.llm.turns import Text, ToolCall
 
 @dataclass(frozen=True)
 class Again:
-    """All deltas of this reply so far are void: it broke off or was not accepted, and is requested again.
-
-    Attributes:
-        why: one clause.
-    """
+    """All deltas of this reply so far are void: it is requested again, for the reason in one clause."""
 
     why: str
 

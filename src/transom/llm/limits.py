@@ -139,12 +139,7 @@ class Bucket:
         self._doors = PerLoop(asyncio.Lock)
 
     async def take(self, tokens: int) -> Taken:
-        """Wait until one more request of that many tokens is allowed, and count it.
-
-        Raises:
-            RequestRefused: it alone is more than a whole period allows.
-            StoreError: the state cannot be kept.
-        """
+        """Wait until one more request of so many tokens is allowed, and count it; RequestRefused where it never is."""
         limit = self._limits.tokens
         if limit is not None and tokens > limit:
             raise RequestRefused(

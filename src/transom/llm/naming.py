@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _REPLAY = "replay:PATH"
 _OWN = "package.module:Class"
-_ALIKE = 60  # of 100; a name that is less like any other was not meant as that one
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
         seats: role name -> the seat whose own provider and model answer that role, where it has any.
 
     Raises:
-        InputError: an empty or unknown name, naming the nearest; a recording that cannot be read; a provider whose SDK
-            or key is missing; one base URL for several servers.
+        InputError: an empty or unknown name; a recording that cannot be read; a provider whose SDK or key is missing;
+            one base URL for several servers.
         SettingsError: a seat that names a model and no provider.
     """
     policy = EgressPolicy.of(around.settings.egress)
@@ -89,11 +88,7 @@ def named_chain(spec: str, around: Surroundings, seats: Mapping[str, ModelSeat] 
 
 
 def named_provider(name: str, around: Surroundings) -> Provider:
-    """One provider, e.g. `openai:NAME`.
-
-    Raises:
-        InputError: see `named_chain`.
-    """
+    """One provider, e.g. `openai:NAME`; for errors see `named_chain`."""
     kind, _, rest = name.partition(":")
     settings = around.settings
     if name in around.own:
@@ -105,10 +100,8 @@ def named_provider(name: str, around: Surroundings) -> Provider:
         return connect(name, own, base_url=around.base_url, stream=stream, store=around.store)
     if kind and rest.isidentifier() and ("." in kind or Path(around.cwd, f"{kind}.py").is_file() or find_spec(kind)):
         return _own_provider(name, around)
-    hint = f"use {', '.join(around.known[:-1])} or {around.known[-1]}"
-    if name == RULES:
-        raise InputError("rules answer only the roles of transom check", where=around.where, hint=hint)
-    raise InputError(f"unknown provider {name!r}", where=around.where, hint=f"{_nearest(name, around.known)}{hint}")
+    what = "rules answer only the roles of transom check" if name == RULES else f"unknown provider {name!r}"
+    raise InputError(what, where=around.where, hint=f"use {', '.join(around.known[:-1])} or {around.known[-1]}")
 
 
 def _own_provider(name: str, around: Surroundings) -> Provider:
@@ -144,18 +137,6 @@ def seat_spec(seat: ModelSeat, names: Sequence[str]) -> str | None:
         what = f"{provider} names a model already, and {seat.model} is another one"
         raise SettingsError(what, where="llm.*.provider", hint="set model alone, or provider alone")
     return f"{provider}:{seat.model}"
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    """A question for the known name that is the most like an unknown one; "" where none is."""
-    from rapidfuzz import fuzz, process  # noqa: PLC0415  (only on the way to an error)
-
-    kind, _, rest = name.partition(":")
-    found = process.extractOne(kind, [_kind(one) for one in known], scorer=fuzz.ratio, score_cutoff=_ALIKE)
-    meant = known[found[2]] if found else ""
-    if rest and ":" in meant:
-        meant = f"{_kind(meant)}:{rest}"
-    return f"did you mean {meant}? " if meant else ""
 
 
 def _names(spec: str) -> list[str]:

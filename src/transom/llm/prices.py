@@ -65,11 +65,7 @@ class Prices(BaseModel):
 
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
-        """The published list, with a file of the same form laid over it.
-
-        Raises:
-            InputError: the file cannot be read, or is not of that form: `file:line`, what, what to do.
-        """
+        """The published list, with a file of the same form laid over it; InputError where that cannot be read."""
         known = cls._read(_PUBLISHED)
         if path is None:
             return known
@@ -91,11 +87,7 @@ class Prices(BaseModel):
             raise InputError(what, where=file.where(*first["loc"]), hint="see prices in docs/providers.md") from error
 
     def check(self, providers: Iterable[Provider]) -> None:
-        """Refuse to begin where what may be spent could not be counted.
-
-        Raises:
-            InputError: a provider has no price here, is not on this machine, and does not tell what it costs.
-        """
+        """Refuse a provider without a known price with an InputError, since what it costs could not be counted."""
         for one in providers:
             if not (one.local or one.caps.tells_cost or self._price(one.name)):
                 what = f"no price of it is known ({self.as_of}), so its cost cannot be capped"
@@ -171,12 +163,7 @@ class Spending:
         self._runs.add(run_id)
 
     def check(self) -> None:
-        """Refuse to ask where nothing is left.
-
-        Raises:
-            CapReached: the cap is reached.
-            InputError: what was spent cannot be told.
-        """
+        """Refuse to ask where nothing is left (CapReached), or what was spent cannot be told (InputError)."""
         if self.limit is None:
             return
         if self.unpriced:

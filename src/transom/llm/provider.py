@@ -87,9 +87,6 @@ class Chain:
         providers: at least one.
         policy: what is kept on this machine.
         seats: role name -> the chain that answers that role instead.
-
-    Raises:
-        InputError: a provider or a seat's chain is of another type.
     """
 
     providers: tuple[Provider, ...]
@@ -246,11 +243,7 @@ def of_provider(name: str) -> dict[str, str]:
 
 
 def guard_egress(request: Request, provider: Provider, policy: EgressPolicy = _OPEN) -> None:
-    """Stop a block or a tool's result marked local, by its maker or by the policy, before it can leave the machine.
-
-    Raises:
-        EgressError: naming block or tool, role and provider.
-    """
+    """Stop what is marked local, by its maker or by the policy, with an EgressError before it can leave the machine."""
     if provider.local:
         return
     kept = policy.kept(request)

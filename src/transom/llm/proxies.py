@@ -49,12 +49,7 @@ def proxy_of(url: str, *, local: bool = False, environ: Mapping[str, str] = os.e
 
 
 def transport(library: Any, proxy: str | None) -> Any:
-    """The transport for an HTTP client. A client with a transport looks for no proxy by itself.
-
-    Args:
-        library: `httpx`, or another that has its names.
-        proxy: as `proxy_of` says.
-    """
+    """The transport for a client of `httpx` or its like, with a proxy by `proxy_of`; that client looks for none."""
     limits = library.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_KEPT)
     return library.AsyncHTTPTransport(proxy=proxy, limits=limits)
 

@@ -27,11 +27,7 @@ def read_json(text: str) -> Json:
 
 
 def read_document(text: str) -> Json:
-    """Read JSON that a server wrote; it may be nested to `MOST_LEVELS` and repeat names.
-
-    Raises:
-        ValueError: it is none, as with `read_json`.
-    """
+    """Read JSON that a server wrote, which may be nested to `MOST_LEVELS` and repeat names; else as `read_json`."""
     return _read(text, MOST_LEVELS, None)
 
 

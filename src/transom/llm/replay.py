@@ -54,11 +54,7 @@ class Recording:
     context_tokens: int | None = None
 
     def write(self, path: Path) -> None:
-        """Write it where `ReplayProvider` can answer from it; an older recording there is replaced.
-
-        Raises:
-            InputError: there is another file in its place, or it cannot be written.
-        """
+        """Write it, over an older recording; InputError where another file is there, or it cannot be written."""
         if path.exists():
             self.read(path)
         rows: list[Json] = [call.to_json() for call in self.calls]
@@ -70,34 +66,19 @@ class Recording:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The inverse of `write`.
-
-        Raises:
-            InputError: the file cannot be read, or is no recording.
-        """
+        """The inverse of `write`; InputError where the file cannot be read, or is no recording."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
+                raise ValueError(f"its schema is not {RECORDING_SCHEMA}")
+            calls = [RecordedCall(**{**one, "reply": reply_from_json(one["reply"])}) for one in data["calls"]]
+            return cls(tuple(calls), data.get("context_tokens"))
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"cannot read the recording: {error}", where=str(path)) from error
-        if not isinstance(data, dict) or data.get("schema") != RECORDING_SCHEMA:
-            raise InputError(f"not a recording: its schema is not {RECORDING_SCHEMA}", where=str(path))
-        window = data.get("context_tokens")
-        try:
-            calls = [
-                RecordedCall(str(one["role"]), str(one["digest"]), str(one["request"]), reply_from_json(one["reply"]))
-                for one in data["calls"]
-            ]
-            return cls(tuple(calls), window if window is None else int(window))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"a call of the recording cannot be read: {error}", where=str(path)) from error
 
 
 class ReplayProvider(Provider):
-    """Answers from a recording, by the digest of the request; see `Agent.record` and `transom runs record`.
-
-    Raises:
-        InputError: it cannot be read, or is no recording.
-    """
+    """Answers from a recording, by the digest of the request; InputError where it cannot be read."""
 
     name = "replay"
     local = True
@@ -128,15 +109,8 @@ class ReplayProvider(Provider):
         recorded = self._texts.get(request.role, [])
         if not recorded:
             return ReplayMiss(f"the recording has no call of role {request.role}", where=str(self._path), hint=_AGAIN)
-        nearest = max(
-            recorded, key=lambda other: difflib.SequenceMatcher(None, other, text, autojunk=True).quick_ratio()
-        )
-        lines = list(
-            difflib.unified_diff(nearest.splitlines(), text.splitlines(), "recorded", "asked", lineterm="", n=1)
-        )
-        shown = "\n".join(lines[:_SHOWN_LINES])
-        return ReplayMiss(
-            f"no recording of this call of role {request.role}; the nearest differs in\n{shown}",
-            where=str(self._path),
-            hint=_AGAIN,
-        )
+        nearest = max(recorded, key=lambda other: difflib.SequenceMatcher(None, other, text).quick_ratio())
+        lines = difflib.unified_diff(nearest.splitlines(), text.splitlines(), "recorded", "asked", lineterm="", n=1)
+        shown = "\n".join([*lines][:_SHOWN_LINES])
+        what = f"no recording of this call of role {request.role}; the nearest differs in\n{shown}"
+        return ReplayMiss(what, where=str(self._path), hint=_AGAIN)

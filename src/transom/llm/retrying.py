@@ -71,11 +71,7 @@ class RetryingProvider:
             await close()
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Send the request until there is a reply, or a retry is of no use.
-
-        Raises:
-            ProviderError: of the last attempt; its `causes` are those of the earlier ones.
-        """
+        """Send the request until there is a reply; else raise the last ProviderError, with the others as `causes`."""
         causes: list[ProviderError] = []
         wait = 0.0
         while True:

@@ -22,12 +22,7 @@ RULES = "rules"
 
 
 class RulesProvider(Provider):
-    """Answers from a table of rules: role name -> rule.
-
-    Args:
-        table, versions: the rules, and the hand-bumped version of each.
-        sources: what the rules may have answered from today: name -> digest.
-    """
+    """Answers from rules by role, each with a hand-bumped version; `sources`: what they answer from -> digest."""
 
     name = RULES
     local = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from transom.canonical import Json, canonical_json, digest, quoted
 from transom.errors import InputError
@@ -33,10 +33,12 @@ _HOTTEST = 2  # of any vendor; what a model does not take is left out later
 
 
 class _Canonical:
-    """Base of shapes that stand in every request of a conversation, so that their text is made once."""
+    """Base of flat shapes that stand in every request of a conversation, so that their text is made once."""
+
+    __match_args__: ClassVar[tuple[str, ...]]
 
     def to_json(self) -> dict[str, Json]:
-        raise NotImplementedError
+        return {name: getattr(self, name) for name in self.__match_args__}
 
     @once
     def canonical(self) -> str:
@@ -76,27 +78,14 @@ class Block(_Canonical):
             check_choice(self.tier, [*map(str, Tier)], "tier", f"Block {self.name!r}")
             object.__setattr__(self, "tier", Tier(self.tier))
 
-    def to_json(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "text": self.text,
-            "tier": str(self.tier),
-            "trust": self.trust,
-            "egress": self.egress,
-            "data": self.data,
-        }
-
 
 @dataclass(frozen=True)
-class Dropped:
+class Dropped(_Canonical):
     """A block that was left out of a window, and why."""
 
     name: str
     tokens: int
     why: str
-
-    def to_json(self) -> dict[str, Json]:
-        return {"name": self.name, "tokens": self.tokens, "why": self.why}
 
 
 @dataclass(frozen=True)
@@ -109,21 +98,12 @@ class ToolSpec(_Canonical):
     effect: Literal["pure", "idempotent", "once", "unknown"] = "pure"
 
     def to_json(self) -> dict[str, Json]:
-        return {
-            "name": self.name,
-            "description": self.description,
-            "parameters": dict(self.parameters),
-            "effect": self.effect,
-        }
+        return {**super().to_json(), "parameters": dict(self.parameters)}
 
 
 @dataclass(frozen=True)
 class CallSettings(_Canonical):
-    """Settings of a model call. `temperature` is None where the provider has no sampling settings.
-
-    Raises:
-        InputError: a number that no server takes.
-    """
+    """Settings of a model call; `temperature` None: the provider's own. InputError for numbers that no server takes."""
 
     max_tokens: int = 16_384
     temperature: float | None = None
@@ -137,9 +117,6 @@ class CallSettings(_Canonical):
             raise InputError(f"max_tokens is {most!r:.80}, temperature {warmth!r:.80}", where="CallSettings", hint=hint)
         if self.temperature is not None:
             object.__setattr__(self, "temperature", self.temperature + 0.0)
-
-    def to_json(self) -> dict[str, Json]:
-        return {"max_tokens": self.max_tokens, "temperature": self.temperature}
 
 
 _SETTINGS = CallSettings()
@@ -233,9 +210,6 @@ class Window:
         shares: how full it is; a remark for the journal, not part of what is asked.
         egress: `local` where what was said in the conversation so far was answered from local text, so that it may
             repeat it: a window that holds it is as local, whether or not that text still stands in it.
-
-    Raises:
-        InputError: a mark that there is not.
     """
 
     blocks: tuple[Block, ...]
@@ -249,11 +223,7 @@ class Window:
             check_marks("Window", egress=self.egress)
 
     def get(self, name: str) -> Block:
-        """The block of that name.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The block of that name; KeyError where there is none."""
         for block in self.blocks:
             if block.name == name:
                 return block
@@ -266,15 +236,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Request:
-    """One call.
-
-    Attributes:
-        role: who asks.
-        window: all that is seen.
-        tools: what may be called.
-        settings: how the model is asked.
-        output: the JSON Schema that the answer is to follow, None for free text.
-    """
+    """One call: who asks, what is seen and may be called, and how; `output`: the JSON Schema of the answer, or None."""
 
     role: str
     window: Window
@@ -304,11 +266,11 @@ class Request:
         window = self.window
         blocks = ",".join([block.canonical for block in window.blocks])
         tools = ",".join([tool.canonical for tool in self.tools])
-        dropped = canonical_json([one.to_json() for one in window.dropped]) if window.dropped else "[]"
+        dropped = ",".join([one.canonical for one in window.dropped])
         output = "" if self.output is None else f'"output":{canonical_json(dict(self.output))},'
         role, settings = quoted(self.role), self.settings.canonical
         return (
-            f'{{"blocks":[{blocks}],"dropped":{dropped},{output}"role":{role},"settings":{settings},'
+            f'{{"blocks":[{blocks}],"dropped":[{dropped}],{output}"role":{role},"settings":{settings},'
             f'"tools":[{tools}],"turns":[]}}'
         )
 

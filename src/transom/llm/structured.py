@@ -31,12 +31,7 @@ _OLD = f"{_UNUSABLE} it does not follow what was asked for then. Give the whole 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One violation of the schema by an answer.
-
-    Attributes:
-        text: where, and what; it quotes the answer.
-        bare: the same without a word of the answer.
-    """
+    """One violation of the schema by an answer, and where; `text` quotes the answer, `bare` does not."""
 
     text: str
     bare: str
@@ -82,20 +77,12 @@ def schema_text(schema: Mapping[str, Json]) -> str:
 
 
 def repair_text(wrong: Sequence[Complaint]) -> str:
-    """The message to a model whose answer does not follow its schema.
-
-    Args:
-        wrong: with it; nothing where it was held to another schema than there is now.
-    """
+    """The message to a model whose answer does not follow its schema; `wrong` is empty where that was another one."""
     return _WRONG.format("\n".join(f"- {one.text}" for one in wrong)) if wrong else _OLD
 
 
 def complaints(reply: Reply, held: Check) -> list[Complaint]:
-    """The violations of an answer; [] where there are none, or where the reply is no answer.
-
-    Raises:
-        InputError: see `schema_check`.
-    """
+    """The violations of an answer by a check; [] where there are none, or where the reply is no answer."""
     if reply.calls or reply.stop != "end":
         return []
     try:
@@ -140,11 +127,7 @@ def schema_check(schema: Mapping[str, Json]) -> Check:
 
 
 def answer_read(text: str, output: Output) -> Any:
-    """An answer as data, by its schema or as the model class that has it.
-
-    Raises:
-        ReplyError: it is none for that class, or no JSON.
-    """
+    """An answer as data, by its schema or as the model class that has it; ReplyError where it is none for that."""
     try:
         value = read_json(text)
         return value if isinstance(output, Mapping) else output.model_validate_json(text)

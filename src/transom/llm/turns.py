@@ -116,9 +116,6 @@ class ToolResult:
         is_error: whether the call was not carried out; the content then says why and what to do next.
         trust: `untrusted` content is fenced like an untrusted block.
         egress: `local` content never reaches a remote provider.
-
-    Raises:
-        InputError: a mark that there is not.
     """
 
     id: str
@@ -163,15 +160,7 @@ class ToolResults(_Turn):
 
 @dataclass(frozen=True)
 class UserMessage(_Turn):
-    """A message of the user, or of the program in its own name.
-
-    Attributes:
-        text: as it was said.
-        egress: `local` text never reaches a remote provider.
-
-    Raises:
-        InputError: a mark that there is not.
-    """
+    """A message of the user, or of the program in its own name; `local` text never reaches a remote provider."""
 
     text: str
     egress: Egress = "any"

@@ -1,13 +1,6 @@
 """Runs: journaled stages that survive any kill, honour edits and ask nobody twice."""
 
-from transom.runs.artifact import (
-    A_PERSON,
-    Artifact,
-    File,
-    model_file,
-    text_file,
-    write_file,
-)
+from transom.runs.artifact import A_PERSON, Artifact, File, model_file, text_file, write_file
 from transom.runs.checkpoints import Checkpoint, checkpoints
 from transom.runs.questions import PersonAnswer, Question
 from transom.runs.run import Run

@@ -11,7 +11,7 @@ changed   edited     wait for a person: keep or redo
 from __future__ import annotations
 
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from transom.canonical import Json, digest, pretty_json, write_atomic
 from transom.errors import InputError
-from transom.llm import AnsweredFrom, Chain, Role, Usage
+from transom.llm import Chain, Role, Usage
 
 A_PERSON = "a person"
 HOW_TO_WRITE = "make room or choose another folder, then resume"
@@ -138,21 +138,12 @@ class Attempt(NamedTuple):
         return Attempt(record["attempt"], record["fingerprint"], record["deletions"])
 
 
-@dataclass(frozen=True)
-class Done:
-    """A stage that came to its end: its file's digest, who answered from what, and the tokens of the replies used."""
-
-    attempt: Attempt
-    output: str
-    answered: tuple[tuple[str, tuple[AnsweredFrom, ...]], ...]
-    usage: Usage
-
-
 @dataclass
 class StageHistory:
     """All that the journal says of one stage.
 
     Attributes:
+        done: the record of its last end.
         open: the attempt that began and did not come to its end.
         wrote: whether that attempt was about to write its file, or had.
         outputs: digests of all that any attempt ever wrote.
@@ -161,12 +152,24 @@ class StageHistory:
     """
 
     attempts: list[Attempt] = field(default_factory=list)
-    done: Done | None = None
+    done: dict[str, Any] | None = None
     open: Attempt | None = None
     wrote: bool = False
     outputs: set[str] = field(default_factory=set)
     file: str = ""
     last: str = "new"
+
+    def apply(self, kind: str, data: Any) -> None:
+        """Take in a record of the stage: `started`, `writing` or `done`."""
+        if kind == "started":
+            self.open, self.wrote, self.last = Attempt.of(data), False, kind
+            self.attempts += [self.open] if self.open not in self.attempts else []
+            return
+        self.outputs.add(data["output"])
+        if kind == "writing":
+            self.wrote, self.file = True, data.get("file", "")
+        else:
+            self.done, self.open, self.wrote, self.last = data, None, False, kind
 
 
 @dataclass(frozen=True)
@@ -185,34 +188,26 @@ class Plan:
 
 
 def decide(history: StageHistory, *, fingerprint: str, is_current: bool, found: str | None, answer: str | None) -> Plan:
-    """What is to be done with a stage.
-
-    Args:
-        history: what the journal says of the stage.
-        fingerprint: of the inputs, roles and version today.
-        is_current: whether everything that the stage's replies rest on is unchanged.
-        found: SHA-256 of the file on disk, None where there is none.
-        answer: a person's "keep" or "redo" for this very fingerprint and file.
-    """
+    """What is to be done with a stage; `found`: SHA-256 of its file, `answer`: a person's, to these very changes."""
     done, cut_off = history.done, history.open
     if done is None:
         return Plan("run", cut_off.deletions if cut_off else 0)
-    deletions = done.attempt.deletions
+    deletions: int = done["deletions"]
     if found is None:
         # A deletion counts once, however often the attempt after it fails.
         return Plan("run", max(deletions + 1, cut_off.deletions if cut_off else 0))
     # What an attempt wrote before it was cut off says nothing about a person's wish.
     half_done = history.wrote and found in history.outputs
-    if cut_off and half_done and (cut_off.deletions > deletions or found != done.output):
+    if cut_off and half_done and (cut_off.deletions > deletions or found != done["output"]):
         return Plan("run", cut_off.deletions)
-    unchanged = is_current and done.attempt.fingerprint == fingerprint
-    if found == done.output:
+    unchanged = is_current and done["fingerprint"] == fingerprint
+    if found == done["output"]:
         return Plan("reuse" if unchanged else "run", deletions)
     if unchanged:
         return Plan("reuse", deletions, edited=found)
-    if answer == "keep":
-        return Plan("keep", deletions, edited=found)
-    return Plan("run" if answer == "redo" else "ask", deletions, edited=found)
+    if answer == "redo":
+        return Plan("run", deletions)
+    return Plan("keep" if answer == "keep" else "ask", deletions, edited=found)
 
 
 @dataclass(frozen=True)
@@ -230,14 +225,6 @@ class Step(Generic[T]):
     def found(self) -> str | None:
         """SHA-256 of its file as it lies there; None where there is none."""
         return digest(self.path.read_bytes()) if self.path.is_file() else None
-
-    def done(
-        self, attempt: Attempt, output: str, answered: Mapping[str, set[AnsweredFrom]], usage: Usage
-    ) -> dict[str, Any]:
-        """The record of its end."""
-        pairs = [[by, sorted((s.to_json() for s in sources), key=str)] for by, sources in sorted(answered.items())]
-        told = {"output": output, "answered": pairs, "usage": usage.to_json()}
-        return {"stage": self.name, **attempt._asdict(), **told}
 
 
 def fingerprint(chain: Chain, inputs: Sequence[object], uses: Sequence[Role], version: int) -> str:

@@ -74,15 +74,7 @@ def checkpoints(records: Iterable[Record], before: Sequence[Checkpoint] = ()) ->
 
 
 class CheckpointFiles:
-    """The files of a run that are there for people alone; one that cannot be written stops nothing.
-
-    Args:
-        folder: of the run.
-        tell: is told of one that could not be written.
-
-    Attributes:
-        settings: which older attempts' files stay; the journal stays whatever they say.
-    """
+    """The files of a run for people alone, as far as `settings` keep them; one that cannot be written stops nothing."""
 
     def __init__(self, folder: Path, tell: Callable[[str], None]) -> None:
         self.folder, self._tell = folder, tell
@@ -100,9 +92,8 @@ class CheckpointFiles:
             if self.settings.cleanup_on_success and data["status"] in SUCCESSES:
                 shutil.rmtree(self.folder / _HOURLY, ignore_errors=True)
             return
-        if all(one.position != record.seq for one in self._points):
-            self._points = checkpoints([record], self._points)
-        point = next(one for one in self._points if one.position == record.seq)
+        self._points = checkpoints([record], [one for one in self._points if one.position < record.seq])
+        point = self._points[-1]
         if file := state.stage(point.stage).file:
             self.put(point, self.folder / file, ",".join(by for by, _ in data["answered"]))
 

@@ -1,4 +1,4 @@
-"""A run's stream in the store: appending to it keeps the folded state and people's files in step."""
+"""A run's journal: appending to it keeps the folded state and people's files in step."""
 
 from __future__ import annotations
 
@@ -35,26 +35,34 @@ class _Soon:
     written: Future[int]
 
 
-class EventLog:
-    """The journal of one run.
+class Host:
+    """A run as its stages know it: its journal, and who answers in it.
 
     The state takes records in the journal's order, in which the store tells of them, too. A record that nobody waits
     for is in the state at once.
 
     Attributes:
-        state: the stream, folded.
+        state: the journal, folded.
         progress: is told, for people, how far the run is, and which of their files could not be written.
         files: those for people alone.
+        log_calls: whether calls that were answered are logged.
+        on_delta: hears replies as they come.
+        spending: what may be spent, where there is a cap.
     """
 
-    def __init__(self, store: Store, stream: str, folder: Path) -> None:
-        self.store, self.folder, self._stream = store, folder, stream
+    def __init__(self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry) -> None:
+        self.id, self.folder, self.store, self.chain, self.telemetry = run_id, folder, store, chain, telemetry
+        self._stream = f"run/{run_id}"
+        self.stage_seconds, self.log_calls = STAGE_SECONDS, True
+        self.on_delta: OnDelta | None = None
+        self.budget = WindowBudget(open=True)
+        self.spending: Spending | None = None
         self.progress: Callable[[str], None] = lambda _: None
         self.files = CheckpointFiles(folder, lambda line: self.progress(line))
         collecting = gc.isenabled()
         gc.disable()  # a log that is read makes no cycles; looking for them would take more time than all the rest
         try:
-            records = store.read(stream)
+            records = self.records()
             self.state = fold(records)
         finally:
             if collecting:
@@ -104,7 +112,7 @@ class EventLog:
         """
         self._soon = [one for one in self._soon if not one.written.done() or one.written.exception()]
         with suppress(StoreError):
-            records = self.store.read(self._stream)
+            records = self.records()
             vars(self.state).update(vars(fold(records)))  # the same object: others hold it
             self.files.read(records)
             self._read_to = records[-1].seq if records else 0
@@ -124,28 +132,6 @@ class EventLog:
             if self._soon and self._soon[0] is first:  # others that wait for it meanwhile may have taken it out
                 del self._soon[0]
 
-
-class Host(EventLog):
-    """What a stage knows of its run.
-
-    Attributes:
-        folder: where its artifacts lie.
-        chain: who answers its roles.
-        stage_seconds: how long one stage may take.
-        log_calls: whether calls that were answered are logged.
-        on_delta: hears replies as they come.
-        budget: how large windows may be.
-        spending: what may be spent, where there is a cap.
-    """
-
-    def __init__(self, run_id: str, folder: Path, store: Store, chain: Chain, telemetry: Telemetry) -> None:
-        super().__init__(store, f"run/{run_id}", folder)
-        self.id, self.chain, self.telemetry = run_id, chain, telemetry
-        self.stage_seconds, self.log_calls = STAGE_SECONDS, True
-        self.on_delta: OnDelta | None = None
-        self.budget = WindowBudget(open=True)
-        self.spending: Spending | None = None
-
     async def pause(self, stage: str, reason: str, choice: Choice | None = None, *, hint: str = "") -> Paused:
         """Record that a stage, or the program where it is "", cannot go on; what is to be raised."""
         await self.append("paused", {"stage": stage, "reason": reason, **({"choice": choice} if choice else {})})
@@ -154,10 +140,7 @@ class Host(EventLog):
         return Paused(reason, run_id=self.id, hint=hint or None, question=choice)
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> Choice:
-        """Record a person's answer to what waits for one; returns what was answered.
-
-        It is for the file as it lies there now; where that is another than the one at which the run paused,
-        `progress` is told.
+        """Record a person's answer to what waits for one, to a file as it lies there now; returns what was answered.
 
         Args:
             answer: `keep` or `redo`; `approve` or `refuse` where a tool call waits; an option or free text.
@@ -169,7 +152,7 @@ class Host(EventLog):
             InputError: nothing waits, several do and none is named, or the answer does not fit.
         """
         choice = chosen(self.id, self.state.waiting, question)
-        await self.append("decided", answered(choice, self.folder, answer, self.progress, reason, by=by))
+        await self.append("decided", answered(choice, self.folder, answer, reason, by=by))
         return choice
 
     def answer(self, stage: str, fingerprint: str) -> PersonAnswer | None:

@@ -25,8 +25,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transom.llm import AnsweredFrom, Usage
-from transom.runs.artifact import Attempt, Done, StageHistory
+from transom.llm import Usage
+from transom.runs.artifact import StageHistory
 from transom.runs.conversation import IN_DOUBT, KINDS, CallPlace, Conversation, ConversationKey, Spent, place_of
 from transom.runs.questions import Choice, Slot, slot
 from transom.store import Record
@@ -135,17 +135,14 @@ def apply(state: RunState, kind: str, data: Any) -> None:
         case "opened":
             state.entry, state.status, state.paused = data.get("entry", state.entry), "running", None
             state.version = state.version or data.get("journal", 1)
-        case "started":
-            _apply_started(state.stage(data["stage"]), data)
-        case "writing":
-            stage = state.stage(data["stage"])
-            stage.wrote = True
-            stage.outputs.add(data["output"])
-            stage.file = data.get("file", "")
-        case "done":
-            _apply_done(state.stage(data["stage"]), data)
+        case "started" | "writing" | "done":
+            state.stage(data["stage"]).apply(kind, data)
         case "failed" | "paused":
-            _apply_stop(state, kind, data)
+            if data.get("stage"):
+                state.stage(data["stage"]).last = kind
+            state.status, state.paused = kind, data.get("reason")
+            if data.get("choice"):
+                state.asked[slot(data["choice"])] = data["choice"]
         case "decided":
             state.decisions[data["stage"], data["fingerprint"], data["edited"]] = data
             state.asked.pop(slot(data), None)
@@ -172,26 +169,3 @@ def _apply_event(state: RunState, kind: str, data: Any) -> None:
             begun[:] = [one for one in begun if not state.is_over(one)]
         begun.append(place_of(data))
     conversation.apply(kind, data)
-
-
-def _apply_started(stage: StageHistory, data: Any) -> None:
-    attempt = Attempt.of(data)
-    stage.open, stage.wrote, stage.last = attempt, False, "started"
-    if attempt not in stage.attempts:
-        stage.attempts.append(attempt)
-
-
-def _apply_stop(state: RunState, kind: str, data: Any) -> None:
-    if data.get("stage"):
-        state.stage(data["stage"]).last = kind
-    state.status, state.paused = kind, data.get("reason")
-    if data.get("choice"):
-        state.asked[slot(data["choice"])] = data["choice"]
-
-
-def _apply_done(stage: StageHistory, data: Any) -> None:
-    answered = tuple((by, tuple(AnsweredFrom(**source) for source in sources)) for by, sources in data["answered"])
-    attempt = Attempt.of(data)
-    stage.done = Done(attempt, data["output"], answered, Usage(**data["usage"]))
-    stage.open, stage.wrote, stage.last = None, False, "done"
-    stage.outputs.add(data["output"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,15 +34,7 @@ def slot(choice: Choice) -> Slot:
 
 
 def of_call(kind: str, key: Mapping[str, object], call: ToolCall, fingerprint: str, egress: Egress = "any") -> Choice:
-    """The choice that a run pauses with for a tool call.
-
-    Args:
-        kind: `approval`: whether it is to be carried out; `begun`: whether it was, or is to be done again.
-        key: of its outcome in the journal.
-        call: what is asked for.
-        fingerprint: of the question.
-        egress: of the conversation. Arguments made of local text stand in the journal, and in no error.
-    """
+    """The choice that a run pauses with for a tool call; arguments made of local text (`egress`) stand in no error."""
     asked = {"stage": key["stage"], "fingerprint": fingerprint, "edited": "", "key": key}
     told = {"kind": kind, **asked, "tool": call.name, "arguments": canonical_json(call.arguments)}
     return told | {"egress": egress} if egress != "any" else told
@@ -117,13 +109,7 @@ def chosen(run_id: str, waiting: dict[Slot, Choice], question: str | None) -> Ch
 
 @dataclass(frozen=True)
 class PersonAnswer:
-    """What a person answered.
-
-    Attributes:
-        text: one of the options where the question has some, else free text.
-        by: who answered, "" where nobody said.
-        reason: why, "" where nobody said.
-    """
+    """What a person answered: an option or free text; `by` and `reason` are "" where nobody said."""
 
     text: str
     by: str = ""
@@ -132,13 +118,7 @@ class PersonAnswer:
 
 @dataclass(frozen=True)
 class Question:
-    """What a program asks a person.
-
-    Attributes:
-        name: unique in the run, e.g. `feature`.
-        prompt: one sentence.
-        options: what may be answered; any text where empty.
-    """
+    """What a program asks a person in one sentence, by a name unique in the run; without options, any text is taken."""
 
     name: str
     prompt: str
@@ -176,14 +156,10 @@ def _meant(choice: Choice, text: str) -> str:
     return known.get(text, known.get(text.casefold(), text))
 
 
-def answered(
-    choice: Choice, folder: Path, answer: str, progress: Callable[[str], None], reason: str = "", *, by: str = ""
-) -> dict[str, Any]:
+def answered(choice: Choice, folder: Path, answer: str, reason: str = "", *, by: str = "") -> dict[str, Any]:
     """The journal's `decided` record for a person's answer, for the file as it lies there now."""
     edited, answer = choice["edited"], _meant(choice, answer)
     if "file" in choice and (path := folder / choice["file"]).is_file():  # gone: the next walk makes it anew
         edited = digest(path.read_bytes())
-        if edited != choice["edited"]:
-            progress(f"{path} was changed again since the run paused; the answer is for it as it is now")
     told: dict[str, Any] = {name: choice[name] for name in ("stage", "fingerprint", "file") if name in choice}
     return {**told, "edited": edited, "answer": answer, "by": by, "reason": reason}

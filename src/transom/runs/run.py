@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 
 from transom.canonical import Json, digest
 from transom.errors import CapReached, Paused, RunError, TransomError
-from transom.llm import Chain, Role, Usage
+from transom.llm import AnsweredFrom, Chain, Role, Usage
 from transom.llm.checked import check_kind
 from transom.runs.artifact import (
     A_PERSON,
@@ -51,11 +51,7 @@ _ID_BYTES = 5  # fifty runs may begin in one second, day after day, and no two m
 
 
 class Run(Host):
-    """A journaled walk through stages. Open it with `Run.open`, as an async context manager.
-
-    Attributes:
-        kept: where the conversations live that the run itself keeps, beside its stages.
-    """
+    """A journaled walk through stages, opened with `Run.open`; `kept` holds the conversations that it keeps itself."""
 
     def __init__(self, run_id: str, folder: Path, workspace: Workspace, store: Store, chain: Chain) -> None:
         self.workspace = workspace
@@ -182,12 +178,9 @@ class Run(Host):
 
         Args:
             name: the items' stages are called `NAME/KEY`.
-            fn: `async fn(stage, item, *inputs)`.
-            items: each a declared input of its own stage.
-            inputs: declared inputs of every stage.
+            fn: `async fn(stage, item, *inputs)`; these are the declared inputs of its stage.
             key: tells the items apart, e.g. a relative path; equal ones are a RunError.
-            out, uses, version: as in `stage`.
-            limit: how many work at once.
+            limit: how many work at once; for the other arguments see `stage`.
 
         Returns:
             A result for each item, in their order; one that fails or waits holds up no other.
@@ -218,7 +211,9 @@ class Run(Host):
     def _plan(self, step: Step[T]) -> Plan:
         """What is to be done, by the journal, by the file as it lies there, and by who answers today."""
         history, found = self.state.stage(step.name), step.found
-        is_current = not history.done or all(self.chain.is_current(*answered) for answered in history.done.answered)
+        answered = history.done["answered"] if history.done else []
+        rests_on = [(by, [AnsweredFrom(**one) for one in sources]) for by, sources in answered]
+        is_current = all(self.chain.is_current(*one) for one in rests_on)
         decided = self.state.decisions.get((step.name, step.fingerprint, found or ""))
         answer = decided["answer"] if decided else None
         return decide(history, fingerprint=step.fingerprint, is_current=is_current, found=found, answer=answer)
@@ -233,19 +228,22 @@ class Run(Host):
         attributes = {keys.OPERATION: keys.STAGE_RUN, keys.STAGE: name, keys.RUN_ID: self.id, keys.ACTION: plan.action}
         with self.telemetry.span(f"stage {name}", **attributes):
             value = await (self._attempt(step, plan, epoch) if plan.action == "run" else self._reuse(step, plan))
-        edited, done = "" if plan.action == "run" else plan.edited, self.state.stage(name).done
-        by, usage = (",".join(who for who, _ in done.answered), done.usage) if done else ("", Usage())
-        if edited:
-            by, usage = A_PERSON, Usage()
-        return Artifact(value, path, digest(path.read_bytes()), lineage_of(epoch, edited, inputs), epoch, by, usage)
+        by, usage, done = "", Usage(), self.state.stage(name).done
+        if plan.edited:
+            by = A_PERSON
+        elif done:
+            by, usage = ",".join(who for who, _ in done["answered"]), Usage(**done["usage"])
+        lineage = lineage_of(epoch, plan.edited, inputs)
+        return Artifact(value, path, digest(path.read_bytes()), lineage, epoch, by, usage)
 
     async def _reuse(self, step: Step[T], plan: Plan) -> T:
         value = step.out.read(step.path)
         self.progress(f"{step.name}: {'edited by hand, kept' if plan.edited else 'unchanged, reused'}")
         done = self.state.stage(step.name).done
         if plan.action == "keep" and done:
-            kept = Attempt(done.attempt.attempt, step.fingerprint, plan.deletions)
-            await self.append("done", step.done(kept, done.output, {}, Usage()))
+            named = {"attempt": done["attempt"], "fingerprint": step.fingerprint, "deletions": plan.deletions}
+            nobody = {"answered": [], "usage": Usage().to_json()}
+            await self.append("done", {"stage": step.name, **named, "output": done["output"], **nobody})
         return value
 
     async def _attempt(self, step: Step[T], plan: Plan, epoch: str) -> T:
@@ -267,7 +265,8 @@ class Run(Host):
         await self.append("writing", {"stage": step.name, "output": digest(data), "file": file})
         write_file(step.path, data)
         if stage.memoise:
-            await self.append("done", step.done(attempt, digest(data), stage.answered, stage.usage))
+            told = {"stage": step.name, **attempt._asdict(), "output": digest(data)}
+            await self.append("done", {**told, **stage.replied})
         else:
             failed = {"stage": step.name, "attempt": attempt.attempt, "error": "its result is not to be reused"}
             await self.append("failed", failed)

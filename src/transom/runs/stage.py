@@ -10,7 +10,7 @@ from typing import Any
 
 from transom.context.tokens import Measure
 from transom.errors import InputError, RunError, TransomError
-from transom.llm import AnsweredFrom, Reply, Request, Role, Usage
+from transom.llm import Reply, Request, Role, Usage
 from transom.llm.capabilities import UNBOUNDED
 from transom.llm.deltas import OnDelta, both
 from transom.llm.provider import of_provider
@@ -129,20 +129,15 @@ class Stage:
         """Ask the run's chain; the reply is synced to the journal before it is used.
 
         Args:
-            conversation: whose last message is answered.
             judge: reply -> its status, see `runs.conversation`; None: every answer is whole.
-            on_delta: hears the reply as it comes.
-            seconds: how long to wait for it.
             size: of the window, by which estimates of tokens learn from the usage that comes back.
 
         Returns:
             The reply, and what came to stop its reader while it was written, to be raised once it was taken in.
 
         Raises:
-            ProviderError, EgressError: from the chain.
             CapReached: the run has cost what it may.
             TimeoutError: no reply in time.
-            StoreError: the reply is not in the journal.
         """
         host, state = self.host, self.state(conversation)
         chain = host.chain.of(role.name)
@@ -235,18 +230,17 @@ class Stage:
     # -- what its result comes of -------------------------------------------------------------------------------------
 
     @property
-    def answered(self) -> dict[str, set[AnsweredFrom]]:
-        """Who answered in it, and from what."""
-        found: dict[str, set[AnsweredFrom]] = {}
-        for data in self._replies():
-            sources = {AnsweredFrom(**source) for source in data["reply"]["answered_from"]}
-            found.setdefault(data["reply"]["by"], set()).update(sources)
-        return found
-
-    @property
-    def usage(self) -> Usage:
-        """Tokens of the replies that are used in it."""
-        return sum((Usage(**data["reply"]["usage"]) for data in self._replies()), Usage())
+    def replied(self) -> dict[str, Any]:
+        """For the record of its end: who answered in it and from what, and the tokens of the replies that are used."""
+        state = self.host.state
+        mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
+        messages = [message for key in mine for message in state.conversation(key).messages]
+        replies = [data["reply"] for message in messages for data in message.replies.values()]
+        answered: dict[str, dict[str, Any]] = {}
+        for reply in replies:
+            answered.setdefault(reply["by"], {}).update({str(one): one for one in reply["answered_from"]})
+        pairs = [[by, [sources[text] for text in sorted(sources)]] for by, sources in sorted(answered.items())]
+        return {"answered": pairs, "usage": sum((Usage(**one["usage"]) for one in replies), Usage()).to_json()}
 
     def note(self, name: str, text: str) -> Path:
         """Leave a file for people beside the artifact. It is written and never read."""
@@ -254,10 +248,3 @@ class Stage:
 
     def _of_stage(self) -> list[ConversationKey]:
         return [key for key in self.host.state.conversations if key[:2] == (self.name, self.epoch)]
-
-    def _replies(self) -> list[dict[str, Any]]:
-        """The records of the replies that stand in the conversations of this attempt, and in what those handed on."""
-        state = self.host.state
-        mine = [key for key in self._of_stage() if self.is_claimed(key.conversation) and state.counts(key)]
-        messages = [message for key in mine for message in state.conversation(key).messages]
-        return [data for message in messages for data in message.replies.values()]

@@ -32,8 +32,6 @@ class Scope:
     """A tool call while its handler runs, or a stage while its function does, as a context manager.
 
     Attributes:
-        run: whose it is.
-        kind: which of them.
         egress: of the conversation that makes the call.
         heard: how local the answers are that the handler was given by agents of other homes.
         over: whether it came to its end; what was left behind in it is no part of it then.
@@ -66,14 +64,9 @@ def refuse_in_stage(run: object, where: str) -> None:
         raise RunError(what, where=where, hint="give the agent the stage: Agent(role, at=stage)")
 
 
-def in_tool_call(run: object) -> bool:
-    """Whether a handler of a tool call of that run is at work here."""
-    return any(scope.run is run for scope in _scopes())
-
-
 def refuse_in_tool_call(run: object, where: str = "", what: str = "talk in a conversation of its own run") -> None:
     """Keep the handler of a tool call from what only a program may do in its run."""
-    if in_tool_call(run):
+    if any(scope.run is run for scope in _scopes()):
         hint = "return the text, declare a SubAgent, or make it a stage"
         raise RunError(f"a tool handler cannot {what}", where=where, hint=hint)
 
@@ -105,13 +98,7 @@ def _mark_of(call: ToolCall) -> str:
 
 
 class ToolJournal:
-    """The tool calls of one stage, or of the conversations that a run keeps.
-
-    Args:
-        run: whose journal it is.
-        place: the run and the stage, for spans.
-        is_walked: whether a conversation is one of this attempt: what another one did is nothing that this one knows.
-    """
+    """The tool calls of a stage or of kept conversations; `is_walked`: whether a conversation is of this attempt."""
 
     def __init__(self, run: Host, place: str, is_walked: Callable[[str], bool]) -> None:
         self._run, self._place, self._is_walked = run, place, is_walked
@@ -127,18 +114,11 @@ class ToolJournal:
     async def carry_out(
         self, at: CallPlace, tool: ToolSpec, call: ToolCall, act: Callable[[Begun], Awaitable[Came]]
     ) -> Came:
-        """Carry out a call of the last reply that has no result, and journal what comes of it.
+        """Carry out a call of the last reply that has no result, with `act`, and journal what comes of it.
 
         What must not be done twice is synced before its result is used. What may be is synced with the next reply: no
-        reply is ever in the journal without the results that it was given.
-
-        Args:
-            tool: what is called; what is not to be simply repeated is journaled before it begins, too.
-            call: what is asked for, which a person is shown.
-            act: does it and returns its outcome; told where it must not be done again, and why.
-
-        Raises:
-            Paused: a `once` call was begun, or an equal one, and nobody knows whether it was carried out.
+        reply is ever in the journal without the results that it was given. It is Paused where a `once` call or an equal
+        one was begun, and nobody knows whether it was carried out.
         """
         about = of_conversation(self._place, at.key.conversation)
         attributes = {keys.OPERATION: keys.EXECUTE_TOOL, keys.TOOL_NAME: tool.name, **about}

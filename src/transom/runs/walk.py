@@ -169,9 +169,7 @@ def rewind(run: Host, checkpoint_id: str) -> list[str]:
     known = checkpoints(run.records())
     found = next((one for one in known if one.id == checkpoint_id), None)
     if found is None:
-        newest = ", ".join(one.id for one in known[-3:]) or "none"
-        what = f"run {run.id} has no checkpoint {checkpoint_id}"
-        raise InputError(what, hint=f"the newest are {newest}; all: transom runs show {run.id}")
+        raise InputError(f"run {run.id} has no checkpoint {checkpoint_id}", hint=f"see: transom runs show {run.id}")
     later = list(dict.fromkeys(one.stage for one in known if one.position > found.position))
     for stage in later:
         if file := run.state.stage(stage).file:

@@ -15,7 +15,7 @@ from typing import Any
 
 from transom.canonical import Json
 from transom.errors import InputError
-from transom.llm import EgressPolicy, Reply, Request, Turn, render
+from transom.llm import EgressPolicy, Request, Turn, render
 from transom.llm.codec import reply_from_json, request_from_json
 from transom.llm.replay import RecordedCall, Recording
 from transom.runs.conversation import KINDS, Conversation, ConversationKey, key_of
@@ -112,34 +112,21 @@ def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
 def recording_of(
     store: Store, records: Sequence[Record], *, policy: EgressPolicy, redact: Redactor, local: bool = False
 ) -> Recording:
-    """What models were asked in a run, and what they answered.
-
-    Args:
-        policy: what is local beside what its maker marked so.
-        redact: takes keys out of the requests' texts.
-        local: whether text that is marked local may get into the recording.
-    """
+    """What models were asked in a run, and what they answered; `local`: whether local text may stand in it."""
     asked = zip([one.data for one in records if one.kind == "model_reply"], requests_of(store, records), strict=True)
     calls, windows = [], []
     data: Any
     for number, (data, found) in enumerate(asked, 1):
         request, reply = request_from_json(found), reply_from_json(data["reply"])
-        _check(f"call {number} ({request.role})", request, reply, redact, None if local else policy)
+        where, kept = f"call {number} ({request.role})", None if local else policy.kept(request)
+        if not local and (kept or reply.egress != "any"):
+            what = f"{kept or 'its reply'} is marked local and would stand in the recording"
+            raise InputError(what, where=where, hint="where the recording may hold it say --local")
+        if redact.inside(reply.to_json()) != reply.to_json():
+            hint = "without it what follows could not be played; have it asked for without the key"
+            raise InputError("the reply holds a key, which stands in no recording", where=where, hint=hint)
         calls.append(RecordedCall(request.role, data["request"], redact(render(request).as_text()), reply))
         windows += [data["context_tokens"]] if "context_tokens" in data else []
     if not calls:
         raise InputError("no model was asked, so that there is nothing to record")
     return Recording(tuple(calls), windows[0] if windows else None)
-
-
-def _check(where: str, request: Request, reply: Reply, redact: Redactor, policy: EgressPolicy | None) -> None:
-    """Whether a call may stand in a file that goes from hand to hand."""
-    kept = policy.kept(request) if policy else None
-    if policy and not kept and reply.egress != "any":
-        kept = "its reply"
-    if kept:
-        hint = "where the recording may hold it say --local"
-        raise InputError(f"{kept} is marked local and would stand in the recording", where=where, hint=hint)
-    if redact.inside(reply.to_json()) != reply.to_json():
-        hint = "without it what follows could not be played; have it asked for without the key"
-        raise InputError("the reply holds a key, which stands in no recording", where=where, hint=hint)

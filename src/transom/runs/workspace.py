@@ -6,7 +6,6 @@ import asyncio
 import fcntl
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,21 +23,12 @@ FOLDER = ".transom"
 
 def find_workspace(start: Path) -> Path:
     """The nearest `.transom/` from `start` upwards, else the one to be made in `start`."""
-    for folder in (start, *start.parents):
-        if (folder / FOLDER).is_dir():
-            return folder / FOLDER
-    return start / FOLDER
+    return next((one / FOLDER for one in (start, *start.parents) if (one / FOLDER).is_dir()), start / FOLDER)
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where runs live.
-
-    Attributes:
-        root: the `.transom` folder itself.
-        state_dir: where the database lies; elsewhere than `root` where that is on a network filesystem.
-        exporter: is given what runs leave in their traces, for a collector; None: it stays here.
-    """
+    """Where runs live: the folder `.transom`; the database lies in `state_dir`, and traces go to `exporter`, too."""
 
     root: Path
     state_dir: Path = field(kw_only=True)
@@ -46,21 +36,18 @@ class Workspace:
 
     @staticmethod
     def at(root: Path | str, *, state_dir: Path | None = None, exporter: Exporter | None = None) -> Workspace:
-        """Open or make a workspace.
+        """Open or make a workspace; InputError where its folder cannot be made.
 
-        Args:
-            root: the `.transom` folder.
-            state_dir: the `state_dir` setting; used as it is. Without it a network filesystem moves the database
-                to the user's local state folder, since SQLite's write-ahead log does not work there.
-            exporter: for a collector; without one the variables of OpenTelemetry are looked at.
-
-        Raises:
-            InputError: the folder cannot be made.
+        Without a `state_dir` a network filesystem moves the database to the user's local state folder, since SQLite's
+        write-ahead log does not work there. Without an `exporter` the variables of OpenTelemetry are looked at.
         """
         root = Path(root).absolute()
         try:
             root.mkdir(parents=True, exist_ok=True)
-            chosen = state_dir.absolute() if state_dir else _local_state_dir(root) if is_network(root) else root
+            chosen = state_dir.absolute() if state_dir else root
+            if not state_dir and is_network(root):
+                local = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+                chosen = local / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
             chosen.mkdir(parents=True, exist_ok=True)
             if root.name == FOLDER and not (root / ".gitignore").exists():
                 (root / ".gitignore").write_text("*\n")  # runs are nothing for a user's repository
@@ -84,11 +71,6 @@ class Workspace:
     def run_folder(self, name: str, run_id: str) -> Path:
         """`runs/<item-or-name>/<run>/`."""
         return self.root / "runs" / name / run_id
-
-
-def _local_state_dir(root: Path) -> Path:
-    base = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return base / "transom" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
 
 
 def run_key(kind: str, inputs: Mapping[str, Json]) -> str:
@@ -136,7 +118,7 @@ class RunLease:
     def __init__(self, run_id: str, *free: Callable[[], None]) -> None:
         self._run_id, self._free = run_id, free
         self._names: dict[Path, str] = {}
-        self._at_work: Counter[asyncio.Task[Any]] = Counter()
+        self._at_work: list[asyncio.Task[Any] | None] = []  # a task for each of its stages
         self._closed = False
 
     @contextmanager
@@ -144,21 +126,17 @@ class RunLease:
         """A stage at work: name and file are its own in this walk, and the run is held, also where it is closed."""
         what = f"stage {name} begins after the run was closed" if self._closed else ""
         if name in self._names.values() or path in self._names:
-            what = (
-                f"stages {self._names.get(path, name)} and {name} of one walk have one name, or write one file: {path}"
-            )
+            other = self._names.get(path, name)
+            what = f"stages {other} and {name} of one walk have one name, or write one file: {path}"
         if what:
             raise RunError(what, where=self._run_id)
         self._names[path] = name
         task = asyncio.current_task()
-        assert task is not None, "a stage is awaited"
-        self._at_work[task] += 1
+        self._at_work.append(task)
         try:
             yield
         finally:
-            self._at_work[task] -= 1
-            if not self._at_work[task]:
-                del self._at_work[task]
+            self._at_work.remove(task)
             if self._closed:
                 self.close()
 
@@ -175,7 +153,7 @@ class RunLease:
         Their replies are paid for, and until then nobody else may write their files. Ctrl-C stops them.
         """
         self._closed = True
-        beside = [task for task in self._at_work if task is not asyncio.current_task()]
+        beside = [task for task in dict.fromkeys(self._at_work) if task and task is not asyncio.current_task()]
         if error is not None and not isinstance(error, Exception):
             for task in beside:
                 task.cancel()

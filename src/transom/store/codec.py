@@ -12,13 +12,7 @@ from transom.errors import StoreError
 
 
 def encode(value: Json, where: str) -> str:
-    """Encode `value` as JSON text.
-
-    Lone surrogates are escaped: file names may have them, and databases reject them in text.
-
-    Raises:
-        StoreError: `value` has something that JSON cannot express: NaN, an infinity, an object, a cycle.
-    """
+    """Encode as JSON text, lone surrogates escaped: databases reject them. StoreError for what JSON cannot express."""
     try:
         return compact_json(value)
     except (TypeError, ValueError, RecursionError) as error:
@@ -35,12 +29,7 @@ def decode(text: str) -> Json:
 
 @lru_cache(maxsize=256)  # the same few streams and kinds, over and over
 def check_name(name: str, role: str) -> None:
-    """Raise StoreError for a name that some databases cannot store.
-
-    Args:
-        name: the name of a stream, kind, table or key.
-        role: which of these it is, for the error.
-    """
+    """Raise StoreError for a name of a stream, kind, table or key (its role) that some databases cannot store."""
     try:
         name.encode()
         good = bool(name) and "\0" not in name

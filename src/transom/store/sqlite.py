@@ -8,7 +8,6 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Collection
-from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -25,14 +24,6 @@ from transom.store.writer import Writer
 
 _BUSY_SECONDS = 30.0
 _INLINE_BYTES = 64 * 1024  # compressing more than this would block the event loop
-
-_DISTINCT_STREAMS = """
-WITH RECURSIVE found (name) AS (
-    SELECT min(stream) FROM records WHERE stream >= ?
-    UNION ALL
-    SELECT (SELECT min(stream) FROM records WHERE stream > found.name) FROM found WHERE found.name IS NOT NULL
-) SELECT name FROM found WHERE name IS NOT NULL
-"""  # jumps along the index, name by name: SELECT DISTINCT would visit every record
 
 _PUT = "INSERT OR REPLACE INTO documents (name, key, value) VALUES (?, ?, ?)"
 # The row with the highest number is kept, empty and without a stream, so that its number is never reused.
@@ -96,8 +87,8 @@ class SqliteStore:
         return [Record(seq, stream, kind, decode(data), at) for seq, kind, data, at in rows]
 
     def streams(self, prefix: str = "") -> list[str]:
-        rows = self._query(_DISTINCT_STREAMS, prefix)
-        return list(takewhile(lambda name: name.startswith(prefix), (name for (name,) in rows if name)))
+        rows = self._query("SELECT DISTINCT stream FROM records WHERE stream >= ? ORDER BY stream", prefix)
+        return [name for (name,) in rows if name and name.startswith(prefix)]
 
     async def put_blob(self, data: bytes) -> str:
         sha = hashlib.sha256(data).hexdigest()

@@ -60,20 +60,12 @@ class Tables:
         return tables
 
     def query(self, sql: str, values: Sequence[Value] = ()) -> list[Any]:
-        """Return all rows of a statement.
-
-        Raises:
-            StoreError: the statement or the medium failed, or the tables are closed.
-        """
+        """Return all rows of a statement; StoreError where it or the medium failed, or the tables are closed."""
         with self._using() as connection:
             return connection.execute(sql, values).fetchall()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run `work` in one transaction that excludes other writers; returns its result after the commit.
-
-        Raises:
-            StoreError: the write failed and changed nothing, or another process kept the lock for 30 seconds.
-        """
+        """Run `work` in one transaction without other writers; its result after the commit, or a StoreError."""
         with self._using() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:

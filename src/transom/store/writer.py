@@ -25,13 +25,7 @@ _TURN = 0.005  # seconds after which a task that commits in the event loop yield
 
 
 class Writer:
-    """Runs jobs in the order of their submission, many in one transaction.
-
-    Args:
-        committer: a committer usable from another thread; the writer closes it.
-        path: the database file, for errors.
-        after_append: see `SqliteStore.open`.
-    """
+    """Runs jobs in the order of their submission, many in one transaction; it closes the committer."""
 
     def __init__(self, committer: Committer, path: Path, after_append: Callable[[int], None] | None = None) -> None:
         self._committer = committer
@@ -41,6 +35,7 @@ class Writer:
         self._queue: SimpleQueue[list[Job] | None] = SimpleQueue()
         self._queued = 0  # jobs handed to the thread and not committed yet
         self._held: list[Job] = []
+        self._unheard: list[Job] = []  # handed to the thread without a waiting caller, who may not know its end yet
         self._last = 0  # id of the task of the last awaited write; 0 before the first
         self._timed: asyncio.AbstractEventLoop | None = None  # the loop with a timer for held writes
         self._turn = 0.0
@@ -70,6 +65,8 @@ class Writer:
             StoreError: the write failed and changed nothing, or the store is closed.
         """
         loop = asyncio.get_running_loop()
+        if self._unheard:
+            await self._earlier(stream, loop)
         job = Job(work, _Decided(loop=loop), sync, stream)
         with self._door:
             self._hold(job)
@@ -86,6 +83,14 @@ class Writer:
             await asyncio.sleep(0)
             self._turn = loop.time()
         return await job.future
+
+    async def _earlier(self, stream: str, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait for earlier appends to the stream: a later one is not written where one of them failed."""
+        with self._door:
+            self._unheard = unheard = [job for job in self._unheard if not job.future.done()]
+        for future in [job.future for job in unheard if job.stream == stream]:
+            if future.get_loop() is loop:
+                await future
 
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """Do the same without waiting: it is committed with the next write, or shortly."""
@@ -105,6 +110,7 @@ class Writer:
 
     def _push(self, batch: list[Job]) -> None:
         if batch:
+            self._unheard += [job for job in batch if job.soon]
             self._queued += len(batch)
             self._queue.put(batch)
             self._start()

@@ -1,9 +1,8 @@
 """Telemetry: one trace file a run, read back without any service; logs; a collector where one is configured."""
 
-from transom.telemetry.documents import TraceRow
 from transom.telemetry.logs import configure
 from transom.telemetry.otlp_json import SpanRow
-from transom.telemetry.read import failures, list_traces, read_trace, waterfall
+from transom.telemetry.read import TraceRow, failures, list_traces, read_trace, waterfall
 from transom.telemetry.redact import Redactor
 from transom.telemetry.spans import Span, Telemetry, child_span, current_span
 

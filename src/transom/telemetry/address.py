@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
@@ -13,33 +14,18 @@ _HIDDEN = "..."
 
 
 def checked(address: str) -> SplitResult:
-    """The parts of an address that can be asked.
-
-    Raises:
-        ValueError: it is no address of a server. It says why, and nothing of the address, which may hold a password.
-    """
-    if not address.isprintable() or " " in address:
-        raise ValueError("there is a space or a control character in it")
-    if not address.isascii():
-        raise ValueError("there is a letter beyond ASCII in it; write a host as xn--..., a path with percent signs")
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        raise ValueError("its host is none") from None
-    if parts.scheme not in ("http", "https"):
+    """The parts of an address that can be asked; else a ValueError without a word of it: it may hold a password."""
+    if not (address.isascii() and address.isprintable()) or " " in address:
+        raise ValueError("there is a space, a control character or a letter beyond ASCII in it (write xn--... or %..)")
+    if not address.lower().startswith(("http://", "https://")):
         raise ValueError("it begins with neither http:// nor https://")
-    try:
-        good = parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ValueError("its port is no number from 1 to 65535")
-    if not parts.hostname:
-        raise ValueError("it names no host")
-    host = parts.netloc.rpartition("@")[2]
-    if not (_IN_BRACKETS.fullmatch(host) and _is_ipv6(parts.hostname) if "[" in host else _is_name(parts.hostname)):
-        raise ValueError("its host is none")
-    return parts
+    with suppress(ValueError):  # of brackets, of a port or of an address in brackets
+        parts = urlsplit(address)
+        host, written = parts.hostname or "", parts.netloc.rpartition("@")[2]
+        in_brackets = _IN_BRACKETS.fullmatch(written) and IPv6Address(host).scope_id is None
+        if parts.port != 0 and (in_brackets if "[" in written else _is_name(host)):
+            return parts
+    raise ValueError("its host or its port is none")
 
 
 def shown(address: str) -> str:
@@ -64,13 +50,6 @@ def secret_parts(address: str | None) -> tuple[str, ...]:
     except ValueError:
         return ()
     return (password,) if password else ()
-
-
-def _is_ipv6(host: str) -> bool:
-    try:
-        return IPv6Address(host).scope_id is None
-    except ValueError:
-        return False
 
 
 def _is_name(host: str) -> bool:

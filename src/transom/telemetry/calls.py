@@ -23,13 +23,7 @@ _REMEMBERED = 4_096  # sub-conversations that were counted; calls that have not 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One value.
-
-    Attributes:
-        metric: its name, of `telemetry.keys`.
-        value: None for an unknown price.
-        by: provider, model, role, error and the like.
-    """
+    """One value of a metric, None for an unknown price, by provider, model, role, error and the like."""
 
     metric: str
     value: float | None

@@ -20,12 +20,7 @@ _HEADER = re.compile(r"([A-Za-z0-9!#$%&'*+.^_`|~-]+)=([\t\x20-\x7e\xa0-\xff]*)")
 
 @dataclass(frozen=True)
 class Destination:
-    """The addresses of a collector.
-
-    Attributes:
-        traces, metrics: addresses; "" where that is not sent.
-        headers: of each request; they often hold a key.
-    """
+    """Addresses of a collector, "" where that is not sent, and headers of each request, which often hold a key."""
 
     traces: str
     metrics: str
@@ -33,11 +28,7 @@ class Destination:
 
 
 def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -> Destination | None:
-    """The collector of the setting `telemetry.otlp_endpoint` or OpenTelemetry's variables; None for none.
-
-    Raises:
-        SettingsError: an address that is none, or a header that no request can have.
-    """
+    """The collector of the setting or of OpenTelemetry's variables, None for none; SettingsError where it is none."""
     if environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
     base = (endpoint or environ.get(_ENDPOINT, "")).strip().rstrip("/")
@@ -53,11 +44,7 @@ def destination(endpoint: str | None, environ: Mapping[str, str] = os.environ) -
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
-    """`NAME=VALUE,...`, the values as URLs write them.
-
-    Raises:
-        SettingsError: one that no request can have; named by its number alone, since it often holds a key.
-    """
+    """`NAME=VALUE,...`, values as in URLs. An error names a header by its number alone: it often holds a key."""
     found = []
     for number, one in enumerate(text.split(","), 1):
         name, there, value = one.partition("=")

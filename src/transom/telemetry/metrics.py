@@ -62,11 +62,7 @@ class _Point:
 
 @dataclass
 class Metrics:
-    """Running totals since it was made.
-
-    Attributes:
-        price: prices of calls; None where they are unknown.
-    """
+    """Running totals since it was made; `price`: what calls cost, None where that is unknown."""
 
     price: Price | None = None
     _points: dict[str, dict[Hashable, _Point]] = field(default_factory=dict)

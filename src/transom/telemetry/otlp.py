@@ -77,11 +77,7 @@ class Exporter:
         atexit.register(self.close)
 
     def put(self, span: dict[str, Any]) -> None:
-        """Queue an ended span. It never waits and never fails.
-
-        Args:
-            span: as OTLP's JSON has it, without secrets.
-        """
+        """Queue an ended span, as OTLP's JSON without secrets. It never waits and never fails."""
         if len(self._ended) < _MOST_WAITING:
             self._ended.append(span)
 

@@ -56,11 +56,7 @@ def pairs(attributes: Mapping[str, Value]) -> list[dict[str, Any]]:
 
 
 def row_of(span: Mapping[str, Any]) -> SpanRow:
-    """A span out of OTLP's JSON.
-
-    Raises:
-        ValueError, KeyError, TypeError, AttributeError: it is none.
-    """
+    """A span out of OTLP's JSON; ValueError, KeyError, TypeError or AttributeError for anything else."""
     if not span["spanId"]:
         raise ValueError("this span has no id")
     attributes = {pair["key"]: _plain(pair["value"]) for pair in span.get("attributes") or ()}

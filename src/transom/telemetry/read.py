@@ -1,4 +1,4 @@
-"""Reading of trace files, for `transom trace list` and `transom trace show`."""
+"""Reading of trace files, for `transom trace list` and `transom trace show`, and the documents of these."""
 
 from __future__ import annotations
 
@@ -6,12 +6,49 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from transom.errors import InputError
-from transom.telemetry.documents import TraceRow
 from transom.telemetry.otlp_json import SpanRow, row_of
 
 _BAR = 24
+
+
+class Shape(BaseModel):
+    """Base of documents: no other fields, and none that changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TraceRow(Shape):
+    """One trace in a list: when it began (ISO 8601, UTC), and counts of spans.
+
+    `run_id` is None for one that no run of this workspace left.
+    """
+
+    trace_id: str
+    run_id: str | None = None
+    started_at: str
+    spans: int
+    errors: int
+    open: int
+
+
+class TraceList(Shape):
+    """All traces of a workspace, the newest first."""
+
+    schema_: Literal["transom.traces/1"] = Field(default="transom.traces/1", alias="schema")
+    traces: tuple[TraceRow, ...]
+
+
+class TraceDocument(Shape):
+    """One trace: its spans by their start."""
+
+    schema_: Literal["transom.trace/1"] = Field(default="transom.trace/1", alias="schema")
+    trace_id: str
+    spans: tuple[SpanRow, ...]
 
 
 def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
@@ -33,12 +70,7 @@ def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
 
 
 def read_traces(folder: Path, odd: list[str] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
-    """The files of a folder that hold spans, and these, see `read_trace`. No folder, no traces.
-
-    Args:
-        folder: where traces lie.
-        odd: a list to which lines on skipped input are added, also on whole files.
-    """
+    """The files of a folder that hold spans, and these; see `read_trace`, also for `odd`. No folder, no traces."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
             rows = _read(path, odd)
@@ -132,11 +164,7 @@ def _one_line(text: str) -> str:
 
 
 def _read(path: Path, odd: list[str] | None) -> list[SpanRow]:
-    """The spans of a file by their start.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """The spans of a file by their start; InputError where it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

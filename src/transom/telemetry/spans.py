@@ -160,12 +160,7 @@ class Span:
             self._attributes |= attributes
 
     def fail(self, kind: str, message: str = "") -> None:
-        """Mark it as failed, without an exception.
-
-        Args:
-            kind: the value of `error.type`.
-            message: no text that a model or a tool wrote: it may have come from what must stay where it is.
-        """
+        """Mark it as failed with an `error.type`. The message holds no text of a model or tool, which may be local."""
         if self._token:
             self._attributes[keys.ERROR_TYPE] = kind
             text = self._owner._redact(f"{kind}: {message}" if message else kind)

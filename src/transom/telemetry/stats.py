@@ -10,8 +10,8 @@ from pydantic import Field
 
 from transom.telemetry import keys
 from transom.telemetry.calls import Aggregator, Measure, Price
-from transom.telemetry.documents import Shape
 from transom.telemetry.otlp_json import SpanRow
+from transom.telemetry.read import Shape
 
 By = Literal["provider", "tool", "role"]
 Measures = Mapping[str, Sequence[Measure]]

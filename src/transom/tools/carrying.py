@@ -69,12 +69,7 @@ async def carried_out(
 
 
 def _came(tool: ToolDefinition, call: ToolCall, outcome: ToolReturn, redact: Redactor) -> ToolOutcome:
-    """The outcome, as it will be read back from the journal.
-
-    Raises:
-        ValueError, TypeError, RecursionError: it is no JSON.
-        InputError, AttributeError: its mark is none.
-    """
+    """The outcome, as it will be read back from the journal; an error where something of it cannot be kept."""
     text = redact(whole_text(as_text(outcome.content)))
     mark = outcome.mark if outcome.mark is UNMARKED else Mark.from_json(redact.inside(outcome.mark.to_json()))
     note = None if outcome.note is None else json.loads(json.dumps(outcome.note, allow_nan=False))

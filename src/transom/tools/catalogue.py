@@ -40,12 +40,7 @@ class Places:
 
 
 class Catalogue:
-    """The discovered files of one session.
-
-    Args:
-        places: where files may lie.
-        discovery_first: whether only discovered files can be had.
-    """
+    """The discovered files of one session; `discovery_first`: whether only these can be had."""
 
     def __init__(self, places: Places, *, discovery_first: bool = True) -> None:
         self._places = places
@@ -60,11 +55,7 @@ class Catalogue:
             self._written.setdefault(word, set()).add(name)
 
     def file(self, asked: str) -> tuple[str, Path]:
-        """The name and the real path of a file that may be read now.
-
-        Raises:
-            ToolRefused: saying why it may not.
-        """
+        """The name and the real path of a file that may be read now; ToolRefused says why it may not."""
         path = self._known.get(asked) or self._as_written(asked) or self._found(asked)
         if not under(path, self._places.near):
             raise ToolRefused("the path leads out of the folders that may be read", hint=_LIST_AGAIN)
@@ -73,11 +64,7 @@ class Catalogue:
         return self.name_of(path), path
 
     def folders(self, search_root: str) -> list[Path]:
-        """The folders to list: those of that name, or all roots where it is empty.
-
-        Raises:
-            ToolRefused: there is none, or it may not be looked into.
-        """
+        """The folders to list: those of that name, or all roots where it is empty; ToolRefused where there is none."""
         if not search_root:
             return list(self._places.roots)
         there = [path for path in self.meant(search_root) if under(path, self._places.roots)]
@@ -137,11 +124,7 @@ class Catalogue:
         raise ToolRefused("there is no such file", hint=_LIST_AGAIN)
 
     def meant(self, asked: str) -> list[Path]:
-        """The places that a path or a glob of a role may refer to.
-
-        Raises:
-            ToolRefused: an absolute path, or one that leads upwards.
-        """
+        """The places that a path or a glob of a role may refer to; ToolRefused for absolute ones, and for `..`."""
         if ".." in asked.split("/"):
             raise ToolRefused("a path may not lead upwards with ..", hint=_LIST_AGAIN)
         if Path(asked).is_absolute():

@@ -47,13 +47,7 @@ class FileLimits:
 
 
 class FileSession:
-    """The file tools of one role, and what they have spent.
-
-    Args:
-        places: where.
-        limits: how much.
-        known: files that the role was told of before, by their names relative to the roots.
-    """
+    """The file tools of one role, and what they spent; `known`: files that it was told of, relative to the roots."""
 
     def __init__(self, places: Places, limits: FileLimits | None = None, known: Iterable[Path] = ()) -> None:
         self._places = places

@@ -32,9 +32,6 @@ class ToolReturn:
             `ToolDefinition.recall`).
         egress: of this content, where that is stricter than the tool's own.
         mark: kept when the older part of the conversation is folded.
-
-    Raises:
-        InputError: a mark of egress that there is not.
     """
 
     content: Json
@@ -113,11 +110,7 @@ class ToolDefinition:
 
     @cached_property
     def check(self) -> Check:
-        """The check of arguments; made once for all conversations.
-
-        Raises:
-            ToolError: its parameters are no schema that can be shown or checked.
-        """
+        """The check of arguments, made once for all conversations; ToolError where its parameters are no schema."""
         text = schema_text(self.parameters, self.name)
         return self.checks or check_of(text, self.name)
 
@@ -148,11 +141,7 @@ class ToolDefinition:
 
 
 def check_definition(tool: ToolDefinition) -> None:
-    """Check a tool's fields; the toolbox checks its name.
-
-    Raises:
-        InputError, ToolError: naming the field.
-    """
+    """Check a tool's fields: an InputError or ToolError names the wrong one. The toolbox checks its name."""
     _ = tool.check
     check_choice(tool.effect, get_args(Effect), "effect", tool.name)
     check_marks(tool.name, trust=tool.trust, egress=tool.egress)
@@ -193,11 +182,7 @@ class ToolOutcome:
 
 
 def outcome_from_json(data: Json) -> ToolOutcome:
-    """The inverse of `ToolOutcome.to_json`.
-
-    Raises:
-        ValueError: the data is no such thing.
-    """
+    """The inverse of `ToolOutcome.to_json`; ValueError where the data is not an outcome."""
     match data:
         case {"result": result, **more}:
             error, kept, mark = str(more.get("error", "")), str(more.get("kept", "")), Mark.from_json(more.get("mark"))

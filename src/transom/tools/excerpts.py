@@ -38,13 +38,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Match:
-    """A line that holds a keyword, and the lines around it.
-
-    Attributes:
-        keyword: as asked for.
-        line_number: of the line that holds it.
-        content: that line and its neighbours, as many as fit.
-    """
+    """A line that holds a keyword as asked for, its number, and with it its neighbours, as many as fit."""
 
     keyword: str
     line_number: int
@@ -85,11 +79,7 @@ class _Hit:
 
 
 def cut_out(path: Path, first: int, last: int, *, most_bytes: int, line_characters: int) -> Slice:
-    """The lines `first` to `last`, both counted from 1 and included, as far as the bytes suffice.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """The lines `first` to `last`, counted from 1 and included, as far as the bytes suffice."""
     reader = TextLines(path, LONGEST_LINE)
     numbered = enumerate(reader, 1)
     lines: list[str] = []

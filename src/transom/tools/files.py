@@ -141,11 +141,7 @@ def discover(
 
 
 def expand(written: str, variables: Mapping[str, Path]) -> str:
-    """A path with its `${NAME}`s replaced.
-
-    Raises:
-        KeyError: a variable is not defined; its argument is the name.
-    """
+    """A path with its `${NAME}`s replaced; KeyError, whose argument is the name, where one is not defined."""
     return _VARIABLE.sub(lambda found: str(variables[found[1]]), written)
 
 

@@ -56,11 +56,7 @@ def tool(function: Function | None = None, /, *, name: str = "", **terms: Any) -
 
 
 def as_tools(given: Sequence[ToolDefinition | Function]) -> list[ToolDefinition]:
-    """Tools as they are, and those that plain functions become.
-
-    Raises:
-        ToolError: something is neither.
-    """
+    """Tools as they are, and those that plain functions become; ToolError for anything else."""
     return [one if isinstance(one, ToolDefinition) else _made(one, "", {}) for one in given]
 
 
@@ -114,8 +110,8 @@ def _model(function: Function, name: str, about: dict[str, str]) -> tuple[type[B
             raise ToolError(f"its parameter {given} has no type hint", where=name, hint=hint)
         default = ... if parameter.default is parameter.empty else parameter.default
         names[f"field_{number}"] = given
-        described = Field(alias=given, description=about.get(given))
-        fields[f"field_{number}"] = (Annotated[hints[given], described], default)
+        described: Any = {"description": about[given]} if given in about else {}  # else what its type hint says
+        fields[f"field_{number}"] = (Annotated[hints[given], Field(alias=given, **described)], default)
     try:
         model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         model.model_json_schema()

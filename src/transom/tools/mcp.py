@@ -64,24 +64,8 @@ class ToolTerms:
             if effect is not None:
                 check_choice(effect, get_args(Effect), "effect", "ToolTerms")
 
-    def takes(self, tool: str) -> bool:
-        """Whether it is one of those that are taken."""
-        return self.only is None or tool in self.only
-
-    def approves(self, tool: str) -> bool:
-        """Whether a person has to approve its calls."""
-        return tool in self.needs_approval if isinstance(self.needs_approval, Collection) else self.needs_approval
-
-    def effect_of(self, tool: str) -> Effect | None:
-        """The effect that these terms declare; None where they do not."""
-        return self.effect.get(tool) if isinstance(self.effect, Mapping) else self.effect
-
     def check_named(self, there: Collection[str], where: str) -> None:
-        """A name that is misspelled would leave a tool without what is asked for it.
-
-        Raises:
-            ToolError: the server has no tool of that name.
-        """
+        """Refuse a misspelled name with a ToolError: a tool would be left without what is asked for it."""
         for field_name in ("only", "effect", "needs_approval"):
             given = getattr(self, field_name)
             names = given if isinstance(given, Collection) and not isinstance(given, str) else ()
@@ -141,12 +125,7 @@ class McpServer:
         return self._redact(self._server if isinstance(self._server, str) else " ".join(self._server))
 
     async def __aenter__(self) -> Self:
-        """Connect, and ask for its tools.
-
-        Raises:
-            ToolError: the extra is missing; the server cannot be reached, or does not answer as one, or not in time; it
-                has no tool of a name that its terms have.
-        """
+        """Connect, and ask for its tools; ToolError where that fails, or a name in its terms is not among them."""
         try:
             import mcp  # type: ignore[import-not-found,unused-ignore]  # noqa: F401, PLC0415  only to see it is there
         except ImportError as error:
@@ -155,7 +134,8 @@ class McpServer:
         try:
             found = await self._connection.ask(self._listed)
             self._terms.check_named([one.name for one in found], self.name)
-            self.tools = tuple(self._tool(one) for one in found if self._terms.takes(one.name))
+            only = self._terms.only
+            self.tools = tuple(self._tool(one) for one in found if only is None or one.name in only)
         except BaseException as error:
             await self._connection.close()
             if isinstance(error, ToolError) or not isinstance(error, Exception):
@@ -185,8 +165,8 @@ class McpServer:
     def _tool(self, tool: Any) -> ToolDefinition:
         given: Any = self._redact.inside(tool.input_schema)
         schema, more = _shown(given)
-        terms = self._terms
-        effect = terms.effect_of(tool.name) or _effect(tool.annotations)
+        terms, asks, told = self._terms, self._terms.needs_approval, self._terms.effect
+        effect = (told.get(tool.name) if isinstance(told, Mapping) else told) or _effect(tool.annotations)
         return ToolDefinition(
             _named(self._prefix + tool.name),
             self._redact(f"{tool.description or tool.name}{more}"),
@@ -194,7 +174,7 @@ class McpServer:
             self._handler(tool.name, effect),
             effect,
             terms.limits,
-            needs_approval=terms.approves(tool.name),
+            needs_approval=asks if isinstance(asks, bool) else tool.name in asks,
             fresh=True,
             trust=terms.trust,
             egress=terms.egress,
@@ -228,11 +208,7 @@ class McpServer:
 
 
 def _checked(server: object) -> Server:
-    """A URL or a command.
-
-    Raises:
-        ToolError: it is neither.
-    """
+    """A URL or a command; ToolError for anything else."""
     if isinstance(server, str):
         try:
             checked(server)

@@ -22,11 +22,7 @@ AT_THE_TOP = ("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const")
 
 
 def schema_text(schema: object, where: str) -> str:
-    """The parameters of a tool as JSON: they describe an object, and are such as every vendor takes.
-
-    Raises:
-        ToolError: naming what is wrong with them.
-    """
+    """The parameters of a tool as JSON; ToolError where they describe no object, or not every vendor takes them."""
     try:
         text = json.dumps(dict(schema) if isinstance(schema, Mapping) else schema, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -44,11 +40,7 @@ def schema_text(schema: object, where: str) -> str:
 
 
 def check_of(text: str, where: str) -> Check:
-    """A function that checks arguments against a schema, see `schema_text`; `format` is ignored.
-
-    Raises:
-        ToolError: it is no schema. The check itself raises it where a `$ref` leads out of the schema.
-    """
+    """A function that checks arguments against the text of a schema, but for `format`; ToolError where it is none."""
     try:
         held = _held(text)
     except InputError as error:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
 
 from transom.canonical import Json
 from transom.sandbox import CommandLimits, run_command
-from transom.tools.definition import Arguments, ToolDefinition, ToolLimits
+from transom.tools.definition import ToolDefinition, ToolLimits
+from transom.tools.functions import tool
 
 _SHOWN = 8_000  # characters of each stream
+_Command: TypeAlias = Annotated[str, Field(description="As a shell takes it; no network is there.")]
 
 
 def command_tool(
@@ -24,24 +29,16 @@ def command_tool(
         environment: beside the sandbox's own.
     """
 
-    async def run(arguments: Arguments) -> Json:
-        argv = ["/bin/sh", "-c", str(arguments["command"])]
-        limits = CommandLimits(wall_seconds=seconds)
+    async def run(command: _Command) -> dict[str, Json]:
+        """Run a command in the project's folder, e.g. its tests, and see what it prints."""
+        argv, limits = ["/bin/sh", "-c", command], CommandLimits(wall_seconds=seconds)
         done = await run_command(argv, root, limits=limits, readable=readable, environment=environment)
         result: dict[str, Json] = {"exit_code": done.code, "stdout": _cut(done.stdout), "stderr": _cut(done.stderr)}
         if done.ended != "itself":
             result["ended_by"] = f"the limit on {done.ended}"
         return result
 
-    schema: dict[str, Json] = {
-        "type": "object",
-        "properties": {"command": {"type": "string", "description": "As a shell takes it; no network is there."}},
-        "required": ["command"],
-        "additionalProperties": False,
-    }
-    description = "Run a command in the project's folder, e.g. its tests, and see what it prints."
-    limits = ToolLimits(seconds=seconds + 10)
-    return ToolDefinition("run_command", description, schema, run, effect="idempotent", fresh=True, limits=limits)
+    return tool(name="run_command", effect="idempotent", fresh=True, limits=ToolLimits(seconds=seconds + 10))(run)
 
 
 def _cut(text: str) -> str:

@@ -55,11 +55,7 @@ class Toolbox:
             self.register(tool)
 
     def register(self, tool: ToolDefinition) -> None:
-        """Add a tool. It is there from the next request on.
-
-        Raises:
-            ToolError: see the class.
-        """
+        """Add a tool, from the next request on; for errors see the class."""
         given: object = tool
         if not isinstance(given, ToolDefinition):
             hint = 'say ToolDefinition("count", "Counts.", {"type": "object"}, count)'
@@ -140,10 +136,7 @@ class Toolbox:
             return replace(ran, result=replace(ran.result, content=self.redact(ran.result.content), egress=egress))
 
     def recall(self, ran: ToolOutcome, place: Hashable = None) -> None:
-        """Apply the outcome of a call that is not repeated; once, however often a message is resumed.
-
-        See `run` for `place`.
-        """
+        """Apply the outcome of a call that is not repeated, once for each `place` (see `run`)."""
         tool = self._tools.get(ran.result.name)
         if tool is None or ran.error in _UNCOUNTED or place in self._used[tool.name]:
             return

@@ -11,7 +11,7 @@ from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, spec_text
 from tests.checklist.build.made import made
 from transom.checklist.atoms import LOCKED_LAYER
 from transom.checklist.build.checker import atoms_source, checker_yaml
-from transom.checklist.build.excerpt import LONGEST, excerpt, is_long
+from transom.checklist.build.excerpt import LONGEST, excerpt
 from transom.checklist.build.gates import GateReport, Trial, run_gates
 from transom.checklist.build.reading import read_logic
 from transom.checklist.item import parse_item
@@ -30,7 +30,7 @@ def test_an_excerpt_has_the_beginning_the_end_and_the_places_that_are_asked_for(
     asked = [len(lines) // 3, len(lines) // 2, len(lines) - 2]
     text, cut = excerpt(file, asked)
     kept = text.splitlines(keepends=True)
-    assert cut is is_long(file) is (len("".join(lines)) > LONGEST)
+    assert cut is excerpt(file)[1] is (len("".join(lines)) > LONGEST)
     assert len(text) <= LONGEST and (cut or text == "".join(lines))
     assert (kept[0], kept[-1]) == (lines[0], lines[-1])
     assert all(kept[kept.index(lines[line - 1]) + 1] == lines[line] for line in asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.checklist.build.atoms_for_tests import ATOM_A, CHECKER, POINTS, REPORT, spec_text
 from transom.checklist.build.checker import atoms_source
-from transom.checklist.build.mutation import Mutation, mutate
+from transom.checklist.build.mutation.gate import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.reading import read_logic
 from transom.checklist.results import SPEC

@@ -11,8 +11,7 @@ from tests.runs.helpers import Desk
 from transom.agent import Answer, call
 from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.writing import Writers
-from transom.checklist.spec.roles import make_role
-from transom.checklist.spec.views import load_prompt
+from transom.checklist.spec.views import load_prompt, make_role
 from transom.llm import Block, Reply, Role, ScriptedProvider, Text, ToolCall, ToolResults
 from transom.runs import Stage, Workspace, text_file
 from transom.store import SqliteStore

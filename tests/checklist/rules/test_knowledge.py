@@ -9,7 +9,11 @@ import pytest
 
 from transom.checklist.rules import load_knowledge
 from transom.checklist.rules.knowledge import SHIPPED
+from transom.checklist.rules.saying import Common
+from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
+from transom.formats.yaml_files import load_yaml
+from transom.formats.yaml_models import validate_yaml
 
 DATA = Path(__file__).parent / "data"
 POWER = (DATA / "power.yaml").read_text()
@@ -50,6 +54,13 @@ def test_what_is_shipped() -> None:
     assert knowledge.commons == ("_common.yaml",)
     for name, digest in knowledge.digests.items():
         assert digest == hashlib.sha256((SHIPPED / name).read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.name)
+def test_what_is_shipped_is_held_to_all_that_a_persons_file_is(path: Path) -> None:
+    """In a run the shipped regexes are not compiled before they are used."""
+    file = load_yaml(path)
+    validate_yaml(Common if path.name == "_common.yaml" else Domain, file)
 
 
 @pytest.mark.slow

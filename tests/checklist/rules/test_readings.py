@@ -14,7 +14,7 @@ from transom.checklist.rules.meaning import check_reads_as, find_slip, read_as, 
 from transom.checklist.rules.nearby import MOST, near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import read_description
-from transom.checklist.spec.configuration import simplified
+from transom.checklist.spec.rounds import simplified
 from transom.errors import InputError, NeedsModel
 from transom.formats.yaml_files import add_key, load_yaml, parse_yaml
 
@@ -99,8 +99,8 @@ def test_evidence_is_what_the_check_would_read(root: Path) -> None:
     report = root / "examples" / "checks" / "data" / "updown" / "setup_signoff.rpt"
     setup, hold = (near_readings(f"No endpoint may fail {check} badly", shipped())[0] for check in ("setup", "hold"))
     assert evidence_of(setup, shipped(), [report]).startswith("setup_signoff.rpt:6 count_reg[7]/D")
-    error = "setup_signoff.rpt: would be an error: no endpoint that this check understands stands in this file"
-    assert evidence_of(hold, shipped(), [report]) == error
+    why = "no endpoint that this check understands stands in this file"
+    assert evidence_of(hold, shipped(), [report]) == f"setup_signoff.rpt: would be an error: {why}"
 
 
 @pytest.mark.parametrize(

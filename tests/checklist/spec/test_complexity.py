@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transom.checklist.complexity import BEYOND, Complexity, complexity_of
-from transom.checklist.spec.roles import make_role
+from transom.checklist.spec.views import make_role
 
 
 @pytest.mark.parametrize(

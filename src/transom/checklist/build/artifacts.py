@@ -1,4 +1,4 @@
-"""What a finding is about: the parts of a checker that a role can write again, and which of them go first."""
+"""Artifacts that findings are about: the parts of a checker that a role can write again, and which of them go first."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Parts:
 
     @cached_property
     def trees(self) -> tuple[ast.Module, ...]:
-        """What can be read of the code: the whole, else the parts that parse."""
+        """Trees of the code: the whole, else the parts that parse."""
         whole = tree_of(self.whole)
         return (whole,) if whole else tuple(tree for part in (self.a, self.logic) if (tree := tree_of(part)))
 
@@ -73,7 +73,7 @@ class Parts:
         return tuple(node for tree in self.trees for node in ast.walk(tree))
 
     def artifact(self, line: int | None) -> str:
-        """Which atom a line belongs to; A where there is no line."""
+        """Atom that a line belongs to; A where there is no line."""
         if line is None or line < self.first:
             return ATOM_A
         owner = ATOM_B

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -15,44 +14,31 @@ _AROUND = 20  # lines before and behind a line that is kept for what atom A sees
 _PLACES = 100
 
 
-def excerpt(path: Path, seen: Sequence[int] = ()) -> tuple[str, bool]:
-    """A file's text, cut where it has more than `LONGEST` characters, and whether it is cut.
+def excerpt(path: Path, seen: Sequence[int] | None = None) -> tuple[str, bool]:
+    """A file's text, and whether it was cut: a long one keeps its ends and the lines around those in `seen`.
 
-    Args:
-        seen: lines of the whole file that are to be there with their neighbours, as far as there is room.
+    Where nobody has looked yet (None), a long one has no text.
 
     Raises:
         InputError: it cannot be read.
     """
-    some = seen[:: max(1, -(-len(seen) // _PLACES))]
+    some = (seen or ())[:: max(1, -(-len(seen or ()) // _PLACES))]
     wanted = frozenset(number for line in some for number in range(line - _AROUND, line + _AROUND + 1))
     while True:
         try:
-            return _cut(Scope("line").open(path).pieces(), wanted)
+            return _cut(Scope("line").open(path).pieces(), None if seen is None else wanted)
         except ReadAgain:
             continue
 
 
-def is_long(path: Path) -> bool:
-    """Whether a file is shown in excerpts.
-
-    Raises:
-        InputError: as for `excerpt`.
-    """
-    while True:
-        try:
-            sizes = itertools.accumulate(map(len, Scope("line").open(path).pieces()))
-            return any(size > LONGEST for size in sizes)
-        except ReadAgain:
-            continue
-
-
-def _cut(pieces: Iterator[str], wanted: frozenset[int]) -> tuple[str, bool]:
-    """What is between the beginning and the end passes by; no more than a few pieces are in memory."""
+def _cut(pieces: Iterator[str], wanted: frozenset[int] | None) -> tuple[str, bool]:
+    """Text of both ends and of the wanted lines between them; no more than a few pieces are in memory."""
     front, middle, back, before, long = "", "", "", 0, False
     for piece in pieces:
         back += piece
         if not long and len(back) > LONGEST:
+            if wanted is None:
+                return "", True
             long, edge = True, _last_edge(back, _HEAD)
             front, back, before = back[:edge], back[edge:], back.count("\n", 0, edge)
         edge = back.rfind("\n", 0, max(0, len(back) - LONGEST)) + 1 if long else 0
@@ -65,9 +51,9 @@ def _cut(pieces: Iterator[str], wanted: frozenset[int]) -> tuple[str, bool]:
     return front + middle[: middle.rfind("\n", 0, _MIDDLE) + 1] + back[edge:], True
 
 
-def _lines(text: str, before: int, wanted: frozenset[int]) -> str:
+def _lines(text: str, before: int, wanted: frozenset[int] | None) -> str:
     """The wanted lines of a piece."""
-    if wanted.isdisjoint(range(before + 1, before + text.count("\n") + 2)):
+    if not wanted or wanted.isdisjoint(range(before + 1, before + text.count("\n") + 2)):
         return ""
     lines = text.splitlines(keepends=True)
     return "".join(line for number, line in enumerate(lines, before + 1) if number in wanted)

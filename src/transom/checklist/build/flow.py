@@ -212,7 +212,7 @@ class _Nodes:
     async def _repaired(
         self, state: BuildState, role: str, write: Callable[[BuildState], Awaitable[Artifact[T]]], artifact: str
     ) -> tuple[Artifact[T] | None, tuple[Finding, ...], str]:
-        """What a repair wrote, what could not be read of it, and why nobody could make it."""
+        """Artifact that a repair wrote, what could not be read of it, and why nobody could make it."""
         number = state.iteration + 1
         self.run.progress(f"{role} {number} of {state.repairs}, because of {shortly(state.findings)}")
         self.run.files.put_iteration(
@@ -234,7 +234,7 @@ class _Nodes:
 
 
 async def _read(writing: Awaitable[Artifact[T]], artifact: str) -> tuple[Artifact[T] | None, tuple[Finding, ...]]:
-    """What a role wrote; a reply that could not be read is a finding like any other."""
+    """Artifact that a role wrote; a reply that could not be read is a finding like any other."""
     try:
         return await writing, ()
     except ReplyError as error:

@@ -13,7 +13,7 @@ from transom.checklist.atoms import CheckerConfig, Entry, Source
 from transom.checklist.build.agreement import check_agreement
 from transom.checklist.build.artifacts import ATOM_A, CHECKER, Parts, split, tree_of
 from transom.checklist.build.logic_gates import check_hard_coding, check_likeness, check_vector, item_values
-from transom.checklist.build.mutation import Mutation, mutate
+from transom.checklist.build.mutation.gate import Mutation, mutate
 from transom.checklist.build.prober import Prober, RealFile
 from transom.checklist.build.static_gates import (
     check_forbidden,
@@ -25,7 +25,7 @@ from transom.checklist.build.static_gates import (
 )
 from transom.checklist.build.trial_gates import check_schema, check_sources, take_files
 from transom.checklist.item import Item
-from transom.checklist.results import Combination, GateRow, MutationRow
+from transom.checklist.results import Combination, GateRow, MutationRow, objections
 from transom.checklist.run.files import classify
 from transom.checklist.spec.shapes import SpecDocument
 from transom.checklist.vectors import VECTORS
@@ -43,7 +43,7 @@ MOST_FILES: Final = 8  # of many files the item's own come first
 
 @dataclass(frozen=True)
 class Trial:
-    """What generated code is tried on, and where.
+    """Files that generated code is tried on, and where.
 
     Attributes:
         own: the item's input files; atom A must do with each of them.
@@ -77,12 +77,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class GateReport:
-    """What the gates say.
-
-    Attributes:
-        rows: every gate that was run, in order; each finding names the artifact that must be repaired.
-        mutation: the score, None where the gate was not reached or had nothing to alter.
-    """
+    """Rows of every gate that was run, in order; each finding names the artifact that must be repaired."""
 
     rows: tuple[GateRow, ...]
     mutation: MutationRow | None = None
@@ -90,7 +85,7 @@ class GateReport:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(one for row in self.rows if not row.passed for one in row.findings)
+        return objections(self.rows)
 
     @property
     def passed(self) -> bool:
@@ -98,10 +93,7 @@ class GateReport:
 
 
 async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> GateReport:
-    """Run every gate that the checker is fit for: a part that does not parse does not keep the others from theirs.
-
-    `code` and `yaml` are `atoms.py` and `checker.yaml`.
-    """
+    """Run every gate that the checker is fit for: a part that does not parse keeps no other from its gates."""
     with child_span("check build", **{keys.OPERATION: keys.CHECK, keys.GATE: "build"}) as span:
         report = await _run_gates(code, yaml, spec, trial)
         for row in report.rows:
@@ -111,7 +103,7 @@ async def run_gates(code: str, yaml: str, spec: SpecDocument, trial: Trial) -> G
 
 
 async def run_parser_gates(code: str, trial: Trial) -> tuple[Finding, ...]:
-    """What is wrong with atom A as far as that shows without the logic that belongs to it."""
+    """Findings on atom A as far as it is wrong without the logic that belongs to it."""
     atoms = split(code)
     rows = _static_rows(atoms)
     if tree_of(atoms.a):

@@ -29,7 +29,7 @@ def extract_context(text: str, source_file: str) -> List[Dict]:
 
 
 def report_of(run: Run, state: BuildState) -> Intervention:
-    """What a person needs to take over. It names folders of this machine, so it is written for her and never read."""
+    """Report that a person needs to take over. It names folders of this machine and is never read."""
     logic = state.logic.value if state.logic else None
     return Intervention(
         item_id=state.inputs.item_id,
@@ -83,7 +83,7 @@ def _summary(state: BuildState) -> str:
 
 
 def _actions(run: Run, state: BuildState) -> list[str]:
-    """What could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
+    """Steps that could help, from what is wrong: edit, say, name a model, correct the ItemSpec or bring other logs."""
     wanted = route(state.findings)
     made = (state.config if wanted == (CHECKER,) else state.atoms) or state.atom_a
     actions = [f"edit {made.path} and give: transom resume {run.id}"] if made else []

@@ -1,4 +1,4 @@
-"""What a checker is built from, and how."""
+"""Sources and settings of a build."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from transom.tools.files import ViewLimits
 
 @dataclass(frozen=True)
 class BuildInputs:
-    """What a checker is built from.
+    """Sources of a checker: the item, as far as there is one, and its ItemSpec.
 
     Attributes:
-        item_id, description: of the item, or as the ItemSpec's title says where there is no item.
-        item_text: the item's YAML, None without one.
         spec: the ItemSpec, as an artifact of the same run or as a text.
         files: the item's own input files that exist, in its order.
         roots: where else to look, and what file names are shown relative to.
@@ -52,14 +50,12 @@ class BuildInputs:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """How the build roles ask, how much of the logs they are shown, and how often they may mend what they wrote.
+    """Settings of the build: how its roles ask, and how much of the logs they are shown.
 
     Attributes:
-        parser, logic, repair: how the roles are asked.
         limits, tools: how much of the logs is shown at first, and how much a role may look at by itself.
         max_turns: how many of its replies may call tools.
         max_iterations: repairs after the first draft, of all artifacts together.
-        playbook: what was learned; the roles are shown what fits the item, and what came of it is counted.
         tests: run the combinations of requirements and waivers that fit the item's type, too.
     """
 

@@ -1,4 +1,4 @@
-"""What a build gives back to the playbook: outcomes for the insights that its roles named, and new ones."""
+"""Lessons that a build gives back to the playbook: outcomes for the insights that its roles named, and new ones."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from transom.checklist.build.artifacts import ATOM_A, route
 from transom.checklist.build.state import BuildState
 from transom.checklist.build.writing import RESPONSE_FILE, numbered
 from transom.gates import Finding
-from transom.learning import (
-    ErrorPatterns,
-    OptimizationOutcome,
-    Playbook,
-    Reflector,
-    Source,
-    cited_in,
-    shown_in,
-)
+from transom.learning import ErrorPatterns, OptimizationOutcome, Playbook, Reflector, Source, cited_in, shown_in
 from transom.runs import Run
 
 DOMAIN = "checklist"

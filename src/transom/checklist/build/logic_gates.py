@@ -14,10 +14,10 @@ from transom.checklist.build.artifacts import ATOM_A, ATOM_B, ATOM_C, FUNCTIONS,
 from transom.checklist.build.prober import Check, Prober
 from transom.checklist.item import Item
 from transom.checklist.patterns import parts
+from transom.checklist.run.runner import AtomWorker
 from transom.checklist.standard_atoms import check_existence, validate_logic
 from transom.checklist.vectors import STANDARD_SOURCE, Vector
 from transom.gates import Finding
-from transom.sandbox import Worker
 
 KINDS: Final = ("alternatives", "regex", "wildcard", "contains", "exact")
 # Words of the contract itself, which atoms B and C are made of; a value of an item may happen to be one of them.
@@ -40,7 +40,7 @@ def is_shipped(atoms: Parts) -> bool:
 async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
     """One vector of atom B or C."""
 
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         found: list[str] = []
         for call in vector.calls:
             result = await worker.call(vector.function, dict(call.arguments))
@@ -53,10 +53,8 @@ async def check_vector(prober: Prober, vector: Vector) -> list[Finding]:
 async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) -> list[Finding]:
     """Own atoms against the shipped ones on random texts, for every kind that they do not extend.
 
-    A kind is extended by another name: what calls itself `wildcard` must be the wildcard that everybody knows.
-
-    Args:
-        own: texts of the item, which must be compared like all others; they are named in no finding.
+    A kind is extended by another name: what calls itself `wildcard` must be the wildcard that everybody knows. The
+    texts in `own` belong to the item; they must be compared like all others, and no finding names them.
     """
     if is_shipped(atoms):
         return []
@@ -72,7 +70,7 @@ async def check_likeness(prober: Prober, atoms: Parts, own: Sequence[str] = ()) 
 
 
 def _compared(questions: Sequence[tuple[str, str]]) -> Check:
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         found: dict[str, str] = {}
         for text, pattern in questions:
             for strategy in ("contains", "exact"):
@@ -93,7 +91,7 @@ def _compared(questions: Sequence[tuple[str, str]]) -> Check:
 
 
 def _counted(lists: Sequence[Sequence[Json]]) -> Check:
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         for items in lists:
             wanted = check_existence(items)  # type: ignore[arg-type]  # entries of any shape
             result = await worker.call("check_existence", {"items": items})
@@ -128,11 +126,7 @@ def _text(chance: random.Random) -> str:
 
 
 def check_hard_coding(atoms: Parts, values: Mapping[str, str]) -> list[Finding]:
-    """No literal of B and C is or holds a value of the item: both are universal, what varies is configuration.
-
-    Args:
-        values: a value, and what it is in the item (`a pattern`, `a file name`).
-    """
+    """No literal of B and C is or holds one of the item's values, which have beside them what they are."""
     tree = None if is_shipped(atoms) else tree_of(atoms.logic)
     if tree is None:
         return []

@@ -1,4 +1,4 @@
-"""What the Parser role gets to see of real files: which there are, and bounded views of them."""
+"""View that the Parser role gets of real files: which there are, and bounded views of them."""
 
 from __future__ import annotations
 
@@ -63,14 +63,7 @@ def there(names: Sequence[str], roots: Sequence[Path]) -> list[Path]:
 
 
 def survey_files(section_4_1: str, own: Sequence[Path], roots: Sequence[Path], limits: ViewLimits) -> FileOverview:
-    """Discover files and view them.
-
-    Args:
-        section_4_1: names of sources and keywords.
-        own: the item's own input files; where there are any, only these and what they name are viewed.
-        roots: where to look beside them.
-        limits: how much is shown.
-    """
+    """Discover files and view them; where the item has files of its `own`, only these and what they name are viewed."""
     guide = parse_section4(section_4_1)
     patterns = [glob for source in guide.sources for glob in source.files]
     keywords = list(dict.fromkeys(word for part in guide.extractions for word in part.keywords))

@@ -32,7 +32,7 @@ _SETTLED = ("schema", "item_id", "description")
 
 
 class LogicReply(Shape):
-    """What the Logic role wrote: `checker.yaml` without what the framework settles, and own atoms if any."""
+    """Reply of the Logic role: `checker.yaml` without what the framework settles, and own atoms if any."""
 
     checker: dict[str, Any]
     atoms: str = ""
@@ -47,7 +47,7 @@ class LogicReply(Shape):
 
 
 def read_atom_a(reply: str) -> str:
-    """The code of atom A: every Python fence inside `<atom_a>`, joined, else what parses of the tag's text.
+    """The code of atom A in `<atom_a>`: every Python fence, joined, else what parses of the tag's text.
 
     Functions that are atom B's and C's are left out; helpers stay.
 
@@ -78,7 +78,7 @@ def read_logic(reply: str) -> LogicReply:
 
 
 class Answers(Shape):
-    """What the writer of atom A says to the gates' questions, in their order. An answer that begins with `MEND` is one
+    """Answers of atom A's writer to the gates' questions, in their order. An answer that begins with `MEND` is one
     to repair by."""
 
     rows: tuple[AnswerRow, ...]

@@ -20,9 +20,7 @@ from transom.sandbox import Sandbox
 async def regate(
     checker: LoadedChecker, item: Item | None, files: Sequence[Path], roots: Sequence[Path], sandbox: Sandbox
 ) -> GateReport:
-    """Hold a checker to every gate again, on the files of today. Nothing is written.
-
-    Without an item the copy in the checker's folder is taken. Files that the input files name may lie in the roots.
+    """Hold a checker to every gate again, on the files of today and what they name in the roots. Nothing is written.
 
     Raises:
         InputError: the folder lacks its ItemSpec, or that cannot be read.

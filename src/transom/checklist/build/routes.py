@@ -1,4 +1,4 @@
-"""Where the developer flow goes next: pure functions of its state."""
+"""Routes of the developer flow: pure functions of its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the developer flow knows on its way: artifacts, and what was tried. Nothing is kept here that no stage keeps."""
+"""State of the developer flow: artifacts, and what was tried. Nothing is kept here that no stage keeps."""
 
 from __future__ import annotations
 
@@ -74,24 +74,24 @@ class BuildState:
 
     @property
     def iteration(self) -> int:
-        """How many repairs there were."""
+        """Number of repairs so far."""
         return len(self.tried)
 
     @property
     def guidance(self) -> str:
-        """What people said before the next repair, "" where nobody did."""
+        """Words of people before the next repair, "" where nobody did."""
         return "\n\n".join(one["answer"] for one in self.helps if one["after"] <= self.iteration and one["answer"])
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong now: with a reply that could not be read, else with what was tried last."""
+        """Findings of now: on a reply that could not be read, else with what was tried last."""
         if self.unread:
             return self.unread
         return self.record.value.findings if self.record else ()
 
     @property
     def decisions(self) -> tuple[dict[str, str], ...]:
-        """What was decided on the way, and why: one `{round, decision, reason}` for each repair."""
+        """Decisions on the way, and their reasons: one `{round, decision, reason}` for each repair."""
         return tuple(
             {"round": str(number), "decision": tried.role, "reason": finding_text(tried.because[0])}
             for number, tried in enumerate(self.tried, 1)

@@ -171,8 +171,7 @@ def check_yaml(
 ) -> list[Finding]:
     """Placeholders that are left, patterns that do not compile, ids given twice, fields that atom A never emits.
 
-    Args:
-        fields: what atom A emits for the real files; None where there are none, so that nothing can be said of it.
+    `fields` is what atom A emits for the real files, None where there are none.
     """
     findings = [
         Finding("yaml", CHECKER, number, f"{PLACEHOLDER} is left")

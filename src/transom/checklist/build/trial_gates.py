@@ -10,13 +10,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from transom.checklist.atoms import Entry, Source
-from transom.checklist.build.excerpt import excerpt, is_long
+from transom.checklist.build.excerpt import excerpt
 from transom.checklist.build.prober import Check, Prober, RealFile
-from transom.checklist.run.runner import Scope, Seen, declared, extract, hand_over
+from transom.checklist.run.runner import AtomWorker, Scope, Seen, declared, extract, hand_over
 from transom.errors import InputError
 from transom.formats.text_files import clean
 from transom.gates import Finding
-from transom.sandbox import Worker
 
 _SHOWN = 5
 # An atom may refuse a text that it cannot judge; the verdict is then ERROR, which is honest.
@@ -38,8 +37,9 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
     files: list[RealFile] = []
     findings: list[Finding] = []
     for path in paths:
-        if not await asyncio.to_thread(is_long, path):
-            files.append(RealFile(path.name, (await asyncio.to_thread(excerpt, path))[0]))
+        text, is_long = await asyncio.to_thread(excerpt, path)
+        if not is_long:
+            files.append(RealFile(path.name, text))
             continue
         entries: list[Entry] = []
         findings += await prober.findings(_whole(path, entries), "schema")
@@ -50,7 +50,7 @@ async def take_files(prober: Prober, paths: Sequence[Path]) -> tuple[list[RealFi
 
 
 def _whole(path: Path, entries: list[Entry]) -> Check:
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         scope, _ = await declared(worker)
         try:
             entries.extend(await extract(worker, scope, scope.open(path), path.name))
@@ -106,7 +106,7 @@ async def _check_odd(prober: Prober) -> list[Finding]:
 
 
 def _extraction(file: RealFile, entries: list[object]) -> Check:
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         scope, _ = await declared(worker)
         entries.extend(await _seen(worker, scope, file))
         if await _seen(worker, scope, file) != entries:
@@ -134,7 +134,7 @@ def _difference(whole: Sequence[object], pieces: Sequence[object]) -> str:
     return f": entry {number} has {one!r:.120} in the whole and {two!r:.120} in pieces"
 
 
-async def _seen(worker: Worker, scope: Scope, file: RealFile) -> list[object]:
+async def _seen(worker: AtomWorker, scope: Scope, file: RealFile) -> list[object]:
     entries: list[object] = []
 
     def take(seen: Seen) -> None:
@@ -181,7 +181,7 @@ async def check_sources(prober: Prober) -> tuple[tuple[Source, ...], list[Findin
     """The atom's `SOURCES`, and whether it and `SCOPE` have their shapes."""
     sources: list[Source] = []
 
-    async def problems(worker: Worker) -> list[str]:
+    async def problems(worker: AtomWorker) -> list[str]:
         sources.extend((await declared(worker))[1])
         return []
 

@@ -28,7 +28,7 @@ FOLDER = "build/checker"
 
 @dataclass(frozen=True)
 class TrialRun:
-    """Where a checker is put together and tried. Each iteration leaves a checker folder of its own."""
+    """Bench on which a checker is put together and tried. Each iteration leaves a checker folder of its own."""
 
     run: Run
     sandbox: Sandbox
@@ -52,12 +52,12 @@ class TrialRun:
         return await self.run.stage(numbered("build/config", state.iteration), _config, state.logic, *named, out=out)
 
     async def parser(self, state: BuildState) -> tuple[Finding, ...]:
-        """What is wrong with atom A by itself, where there is no logic to try it with."""
+        """Findings on atom A by itself, where there is no logic to try it with."""
         assert state.overview is not None and state.atom_a is not None
         return await run_parser_gates(state.atom_a.value, trial_of(state.inputs, state.overview.value, self.sandbox))
 
     async def gates(self, state: BuildState) -> Artifact[BuildRecord]:
-        """What the gates say of both.
+        """Record of the gates on both.
 
         A record that holds findings counts only for the files that it was made on: other logs may be what it takes.
         """
@@ -107,13 +107,13 @@ class TrialRun:
 
 
 def trial_of(inputs: BuildInputs, overview: FileOverview, sandbox: Sandbox) -> Trial:
-    """What a checker is tried on: the item's own files, and those seen beside them."""
+    """Files that a checker is tried on: the item's own files, and those seen beside them."""
     item = parse_item(inputs.item_text, Path(ITEM_FILE)) if inputs.item_text else None
     return Trial(sandbox, inputs.files, tuple(there(overview.shown, inputs.roots)), inputs.roots, item)
 
 
 def author(state: BuildState) -> str:
-    """Who wrote the atoms, and whether a person had a hand in the checker since."""
+    """Author of the atoms, and whether a person had a hand in the checker since."""
     assert state.atom_a is not None
     parser = state.atom_a.by
     hands = {one.by for one in (state.atom_a, state.logic, state.atoms, state.config) if one}

@@ -12,7 +12,7 @@ from transom.checklist.build.inputs import BuildInputs, BuildSettings
 from transom.checklist.build.overview import FileOverview, there
 from transom.checklist.build.reading import Answers, LogicReply, read_answers, read_atom_a, read_logic
 from transom.checklist.build.state import BuildState, hinted
-from transom.checklist.spec.roles import make_role
+from transom.checklist.spec.views import make_role
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Block, Role, Tier, ToolSpec
 from transom.llm.rules import RULES
@@ -36,7 +36,7 @@ _NOTHING_YET = "(no reply could be read yet)"
 
 @dataclass(frozen=True)
 class _Given:
-    """What a role sees in a block; it is an input of the role's stage. An empty text is no block."""
+    """Contents of a block that a role sees; it is an input of the role's stage. An empty text is no block."""
 
     block: str
     value: object
@@ -104,7 +104,7 @@ class Writers:
         return await self._write(name, role, given, read, out, state)
 
     async def answers(self, state: BuildState, questions: Sequence[str]) -> Artifact[Answers]:
-        """What the writer of atom A says to the gates' questions."""
+        """Answers of atom A's writer to the gates' questions."""
         role = make_role("checklist.answers", self.settings.parser)
         asked = "\n".join(f"{number}. {question}" for number, question in enumerate(questions, 1))
         code = _Given("previous_code", state.atom_a, "untrusted")
@@ -147,12 +147,7 @@ def numbered(stage: str, iteration: int) -> str:
 
 
 def keeping(before: LogicReply, after: LogicReply, named: frozenset[str]) -> LogicReply:
-    """A repair in which only what the findings name has changed.
-
-    Args:
-        before, after: what was tried, and the answer.
-        named: the artifacts that the findings name.
-    """
+    """A repair in which only the artifacts that the findings name have changed."""
     checker = after.checker if CHECKER in named else before.checker
     atoms = after.atoms if named & {ATOM_B, ATOM_C} else before.atoms
     if atoms != before.atoms:
@@ -174,7 +169,7 @@ def _logic_sections(state: BuildState) -> list[_Given]:
 
 
 def _so_far(state: BuildState) -> list[_Given]:
-    """What makes a request a repair. Findings may quote a log, so they are data."""
+    """Blocks that make a request a repair. Findings may quote a log, so they are data."""
     return [
         _Given("findings", hinted(state.findings), "untrusted"),
         _Given("tried", state.summary, "untrusted"),
@@ -183,12 +178,12 @@ def _so_far(state: BuildState) -> list[_Given]:
 
 
 def _hints(state: BuildState) -> list[_Given]:
-    """What the playbook has; none where it has nothing, so that nothing is redone for that."""
+    """Hints of the playbook; none where it has nothing, so that nothing is redone for that."""
     return [_Given("playbook", state.hints, "untrusted")] if state.hints else []
 
 
 def _shown(logic: LogicReply) -> str:
-    """What a Logic role wrote, as it wrote it."""
+    """Reply of a Logic role, as it wrote it."""
     own = f"\n```python\n{logic.atoms.strip()}\n```" if logic.atoms else ""
     return f"```yaml\n{dump_yaml(logic.checker).strip()}\n```{own}"
 

@@ -73,7 +73,7 @@ def read_configuration(text: str) -> dict[str, Json]:
 
 
 def _reads_as(told: Json) -> ReadsAs | None:
-    """What a person says that the description means, as `simplified` writes it."""
+    """Meaning that a person gives to the description, as `simplified` writes it."""
     if not isinstance(told, dict):
         return None
     item, parameters = told.get("item"), told.get("parameters")
@@ -123,7 +123,7 @@ def _render(reading: Reading, items: Sequence[KnownItem], kind: int, reason: str
             "Required fields",
             [f"- `{c.key}.{f.name}` ({f.type})" for c in categories for f in asked(c, items)],
         ),
-        ("Data structure", [f"{domain.structure[0].upper()}{domain.structure[1:]}."]),
+        ("Data structure", ["One entry for each line, block or cell that is read."]),
         ("Validation items", [_item(number, item, reading) for number, item in enumerate(items, 1)]),
         (
             "Pattern matching",

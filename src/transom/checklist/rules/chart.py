@@ -24,7 +24,7 @@ Choice = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a node ends, the things that were named on the way, and the choices (name, value)."""
+    """End of a node, the things that were named on the way, and the choices (name, value)."""
 
     end: int
     things: frozenset[str] = frozenset()

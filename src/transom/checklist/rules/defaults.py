@@ -1,11 +1,11 @@
-"""What a domain's file need not say: the prose of an ItemSpec that follows from the rest of the file."""
+"""Parts that a domain's file need not say: the prose of an ItemSpec that follows from the rest of the file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-_EVERYTHING: Final = "none: everything stands in the files themselves"
+_OWNED: Final = "the finding has an owner and a date"
 _SCENARIOS: Final = (
     ("Everything Holds", "the files are those of a good run", "found", "none is needed"),
     ("Something Is Wrong", "one line says that it does not hold", "missing", "a pattern with that line waives it"),
@@ -19,7 +19,7 @@ _WAIVERS: Final = (
         "cases": ["an engineering change that is not in these files yet", "a finding that the foundry has accepted"],
         "reason": "Accepted until the next release.",
         "keywords": ["accepted", "agreed"],
-        "justification": "the finding has an owner and a date",
+        "justification": _OWNED,
     },
     {
         "name": "Preliminary Data",
@@ -39,18 +39,22 @@ def filled(data: Mapping[str, Any]) -> dict[str, Any]:
         told["categories"] = [_category(told, one) for one in told["categories"]]
         told["items"] = [_item(told, one) for one in told["items"]]
         told["sources"] = [_source(told, at, one) for at, one in enumerate(told["sources"])]
-        told = _prose(told) | told
+        general = _prose(told)
+        told["waivers"] = [_waiver(one) for one in told.get("waivers", general["waivers"])]
+        told["scenarios"] = [*(_scenario(told, one) for one in told.get("scenarios", ())), *general["scenarios"]]
         told["read"] = [{"kind": "rows", **rule} for rule in told["read"]]
-        return told
+        return general | told
     except (KeyError, TypeError, AttributeError, IndexError):
         return told
 
 
 def _category(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     names = ", ".join(f"`{field['name']}`" for field in given["fields"])
+    mine = (item for item in told["items"] if str(item["required"][0]).startswith(f"{given['key']}."))
+    hints = dict.fromkeys(hint for item in mine for hint in item.get("hints", ()))
     guide = {
         "location": "the lines that the patterns below fit",
-        "keywords": [given["name"]],
+        "keywords": list(hints) or [given["name"]],
         "method": f"the named groups of a pattern are the fields {names}; what a guard refuses is an error",
     }
     return {"purpose": f"tells {told['extracts']}", "guide": guide, **given}
@@ -75,25 +79,37 @@ def _source(told: Mapping[str, Any], at: int, given: Mapping[str, Any]) -> dict[
     return {"rank": "secondary" if at else "primary", "about": told["extracts"], **given}
 
 
+def _waiver(given: Mapping[str, Any]) -> dict[str, Any]:
+    scenario = given["scenario"]
+    general = {"cases": [], "reason": f"{scenario[0].upper()}{scenario[1:]}.", "justification": _OWNED}
+    return {**general, **given}
+
+
+def _scenario(told: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """One that names no missing item finds all of them."""
+    if "missing" in given:
+        return {"waiver": "the name of the file waives it", **given}
+    return {"found": [item["key"] for item in told["items"]], "waiver": "none is needed", **given}
+
+
 def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
     keys = [item["key"] for item in told["items"]]
     waivable = [item["key"] for item in told["items"] if item["waivable"]]
     return {
-        "structure": "one entry for each line, block or cell that is read",
         "waivers": [{**waiver, "items": waivable} for waiver in _WAIVERS] if waivable else [],
-        "references": [_EVERYTHING],
         "tolerance": [
             "Compressed files: the runtime hands over the decompressed text",
             "A line that speaks of the matter and is not understood: an error, and not a guess",
         ],
-        "steps": ["A single step: every file is read by itself"],
-        "edge_cases": ["The same thing stands several times: each time is judged"],
+        "edge_cases": [
+            "The same thing stands several times: each time is judged",
+            "A number is rounded: it is compared as it is printed",
+        ],
         "scenarios": [
             {"name": name, "context": context, result: keys, "waiver": waiver}
             for name, context, result, waiver in _SCENARIOS
         ],
         "examples": [_output(told, category) for category in told["categories"]],
-        "tests": {"passing": "files of a run in which everything holds", "failing": "change one line that is read"},
     }
 
 

@@ -54,7 +54,7 @@ class FormError(ValueError):
 
 @dataclass(frozen=True)
 class Match:
-    """What was said: keys of things in the order of the knowledge, and choices (list -> key)."""
+    """Meaning of what was said: keys of things in the order of the knowledge, and choices (list -> key)."""
 
     things: tuple[str, ...]
     choices: tuple[Choice, ...]
@@ -124,29 +124,30 @@ class Grammar:
         return OneOf([self._read(template, seen) for template in templates])
 
     def _read(self, template: str, seen: tuple[str, ...]) -> Node:
+        rest = _TOKEN.findall(template)[::-1]
         try:
-            node, rest = self._parse(_TOKEN.findall(template), seen)
+            node = self._parse(rest, seen)
             if rest:
-                raise FormError(f"unexpected {rest[0]!r} in a template")
+                raise FormError(f"unexpected {rest[-1]!r} in a template")
         except FormError as error:
             error.template = error.template or template
             raise
         return node
 
-    def _parse(self, tokens: Sequence[str], seen: tuple[str, ...]) -> tuple[Node, Sequence[str]]:
+    def _parse(self, rest: list[str], seen: tuple[str, ...]) -> Node:
+        """The node of the tokens up to the next closing one; `rest` has them backwards, and keeps what follows."""
         branches: list[Node] = []
         parts: list[Node] = []
-        while tokens and tokens[0] not in ("]", ")", ")*"):
-            token, tokens = tokens[0], tokens[1:]
+        while rest and rest[-1] not in ("]", ")", ")*"):
+            token = rest.pop()
             if token == "|":
                 branches.append(Chain(parts))
                 parts = []
             elif token in _PAIRS:
-                inner, tokens = self._parse(tokens, seen)
-                if not tokens or tokens[0].rstrip("*") != _PAIRS[token]:
+                inner, closed = self._parse(rest, seen), rest.pop() if rest else ""
+                if closed.rstrip("*") != _PAIRS[token]:
                     raise FormError(f"{token} is not closed in a template")
-                parts.append(Maybe(inner) if token == "[" else Often(inner) if tokens[0] == ")*" else inner)
-                tokens = tokens[1:]
+                parts.append(Maybe(inner) if token == "[" else Often(inner) if closed == ")*" else inner)
             elif named := _NAMED.fullmatch(token):
                 parts.append(self._list(named[1], named[2] or "", named[3] or "", seen))
             elif token[0] == "\\":
@@ -154,7 +155,7 @@ class Grammar:
             else:
                 parts += map(Word, _words_of(token))
         last: Node = parts[0] if len(parts) == 1 else Chain(parts)
-        return (OneOf([*branches, last]) if branches else last), tokens
+        return OneOf([*branches, last]) if branches else last
 
     def _list(self, name: str, tail: str, mark: str, seen: tuple[str, ...]) -> Node:
         if name in seen:

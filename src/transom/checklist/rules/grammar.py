@@ -1,4 +1,4 @@
-"""What a domain can be told: its own sentences, and those of all domains with its words in their places."""
+"""Language of a domain: its own sentences, and those of all domains with its words in their places."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Language:
     @cached_property
     def spelled(self) -> frozenset[str]:
         """Every word of its templates, compiled or not: a sentence with another one cannot be read."""
-        common, domain = self._common, self.domain
-        lists = (*self.grammar.lists.values(), *(words for claim in domain.claims for words in claim.slots().values()))
-        said = (template for form in (*domain.forms, *common.forms) for template in form.say)
+        domain = self.domain
+        lists = (*domain.lists.values(), *(words for claim in domain.claims for words in claim.slots().values()))
+        said = (template for form in domain.forms for template in form.say)
         things = (template for entity in domain.entities for template in entity.words)
         listed = (template for found in lists for template in flat(found))
-        texts = (*common.frames, *common.leads.values(), *common.tails.values(), *said, *things, *listed)
-        return frozenset(("nor", "or")).union(*map(words_in, texts))
+        texts = (*domain.waiver_words, *said, *things, *listed)
+        return self._common.spelled.union(*map(words_in, texts))
 
     @property
     def problem(self) -> str:
-        """Why a template of the domain cannot be read; empty where all can."""
+        """Reason why a template of the domain cannot be read; empty where all can."""
         try:
             return "" if self.speeches else "no sentence is understood"
         except FormError as error:

@@ -11,6 +11,7 @@ from transom.checklist.rules.analysis import read_configuration
 from transom.checklist.rules.examples import examples_of
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.plan import Plan, block, listed, plan_fields, plan_items, reply
+from transom.checklist.rules.reading_rules import Rows
 from transom.checklist.rules.shapes import MIN_SPECIAL, Domain, KnownCategory, KnownScenario
 from transom.checklist.spec.document import parse_section1, parse_section2
 from transom.checklist.spec.gate.guide import CELLS, NEEDED
@@ -18,6 +19,9 @@ from transom.errors import NeedsModel, NotUnderstood
 from transom.formats.yaml_files import dump_yaml
 from transom.llm import Reply, Request
 
+_NO_FALLBACK: Final = "nothing else is read; without such a file there is no verdict"
+_FOLLOWED: Final = "A path that a line names: it is emitted as a reference of its kind; the runtime resolves it"
+_NOT_FOLLOWED: Final = "none: everything stands in the files themselves"
 _OBJECTIVES: Final = (
     "the plain check passes on good files and fails on bad ones",
     "every violation becomes information and the check passes",
@@ -65,10 +69,10 @@ def _section4(plan: Plan, categories: Sequence[KnownCategory]) -> str:
     for category in categories:
         lines += [*_extraction(plan, category), ""]
     lines += ["#### Examples", "", *_examples(plan), ""]
-    lines += ["#### References to Other Files", "", *(f"- {note}" for note in plan.domain.references), ""]
+    follows = any(isinstance(rule, Rows) and rule.follow for rule in plan.domain.extraction)
+    lines += ["#### References to Other Files", "", f"- {_FOLLOWED if follows else _NOT_FOLLOWED}", ""]
     lines += ["#### Error Tolerance", "", *(f"- {note}" for note in plan.domain.tolerance), ""]
-    steps = plan.domain.steps
-    lines += ["#### Multi-Stage Steps", "", *(f"{n}. {step}" for n, step in enumerate(steps, 1)), ""]
+    lines += ["#### Multi-Stage Steps", "", "1. A single step: every file is read by itself", ""]
     lines += ["### 4.2 Special Scenario Handling", ""]
     told = [(scenario, result) for scenario in plan.domain.scenarios if (result := _result(plan, scenario))]
     for number, (scenario, result) in enumerate(told[:MIN_SPECIAL], 1):
@@ -100,7 +104,7 @@ def _sources(plan: Plan) -> list[str]:
             for s in of_rank
         ]
         if not of_rank:
-            told = plan.domain.fallback if rank == "fallback" else "everything stands in the other sources"
+            told = _NO_FALLBACK if rank == "fallback" else "everything stands in the other sources"
             lines.append(f"- **{rank.title()} source**: no kind of its own; {told}")
     return lines
 
@@ -148,8 +152,8 @@ def _tests(plan: Plan) -> list[str]:
     return [
         *lines,
         "",
-        f"- **Passing data**: {plan.domain.tests.passing}",
-        f"- **Failing data**: {plan.domain.tests.failing}",
+        "- **Passing data**: files of a run in which everything holds",
+        "- **Failing data**: change one line that is read",
         f"- **Waiver values**: {used}",
         "",
     ]

@@ -1,4 +1,4 @@
-"""What `rules` knows: one YAML file a domain, and `_common.yaml` with the words that all domains share.
+"""Knowledge of `rules`: one YAML file a domain, and `_common.yaml` with the words that all domains share.
 
 A domain is data. A file of a person's own folder adds one, or takes the place of the shipped one of the same name.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final
 from transom.canonical import digest
 from transom.checklist.rules.forms import FormError, flat
 from transom.checklist.rules.grammar import Language
-from transom.checklist.rules.saying import Common
+from transom.checklist.rules.saying import TRIED, Common
 from transom.checklist.rules.shapes import Domain
 from transom.errors import InputError
 from transom.formats.yaml_files import YamlFile, parse_yaml, read_text
@@ -45,12 +45,12 @@ class Knowledge:
 
     @cached_property
     def languages(self) -> tuple[Language, ...]:
-        """What each domain can be told, in the order of `domains`; compiled once and only when it is read."""
+        """Language of each domain, in the order of `domains`; compiled once and only when it is read."""
         return tuple(Language(domain, self.common) for domain in self.domains)
 
 
 def load_knowledge(dirs: Sequence[Path] = ()) -> Knowledge:
-    """The shipped knowledge and that of the given folders; a later file of the same name takes the earlier one's place.
+    """The shipped knowledge and that of the given folders; a later file of a name takes the earlier one's place.
 
     Raises:
         InputError: a folder or a file cannot be read, or a file does not fit the schema; with file:line.
@@ -66,11 +66,11 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
     files: dict[str, str] = {}
     added: list[tuple[Domain, YamlFile]] = []
     for name, path, text in texts:
-        file = parse_yaml(text, path)
+        file, ours = parse_yaml(text, path), path.parent == SHIPPED
         if isinstance(file.data, dict) and "common" in file.data:
             commons[name] = validate_yaml(Common, file)
             continue
-        domain = validate_yaml(Domain, file)
+        domain = Domain.model_validate(file.data, context=TRIED) if ours else validate_yaml(Domain, file)
         if domain.domain in domains:
             raise InputError(
                 f"the domain {domain.domain} stands in {files[domain.domain]} already",
@@ -78,7 +78,7 @@ def _knowledge(texts: tuple[tuple[str, Path, str], ...]) -> Knowledge:
                 hint="name this file like that one to take its place, or give the domain another name",
             )
         domains[domain.domain], files[domain.domain] = domain, name
-        if path.parent != SHIPPED:
+        if not ours:
             added.append((domain, file))
     if not commons:
         raise InputError("holds no common words", where=str(SHIPPED), hint="install transom again")
@@ -127,7 +127,7 @@ def _check_forms(domain: Domain, common: Common, file: YamlFile) -> None:
 
 
 def _merged(old: Common, new: Common) -> Common:
-    """What is named by keys adds or takes the place of the same, and what is listed adds."""
+    """Both together: a key adds or takes the place of the same one, and lists add."""
     told: dict[str, Any] = {}
     for name in Common.model_fields:
         mine, others = getattr(old, name), getattr(new, name)

@@ -21,7 +21,7 @@ LIMIT: Final = "limit"
 
 
 class Slip(NamedTuple):
-    """What is wrong with a `reads_as`: where in it, what, and what to write."""
+    """Mistake in a `reads_as`: where in it, what, and what to write."""
 
     at: tuple[Key, ...]
     what: str
@@ -40,7 +40,7 @@ def check_reads_as(item: Item, knowledge: Knowledge) -> None:
 
 
 def read_as(told: ReadsAs, text: str, knowledge: Knowledge) -> Reading:
-    """What a description means by a person's word; an item that a chosen value asks for is always among its items.
+    """Reading of a description by a person's word; an item that a chosen value asks for is always among its items.
 
     Raises:
         NeedsModel: a domain, item or parameter that there is not.
@@ -124,6 +124,3 @@ def _unknown(at: tuple[Key, ...], what: str, name: str, known: list[str]) -> Sli
     near = nearest_key(name, known)
     there = f"there is {', '.join(known)}" if known else "leave it out"
     return Slip(at, f"there is no {what} {name}", f"did you mean {near}?" if near else there)
-
-
-__all__ = ["KEY", "LIMIT", "check_reads_as", "find_slip", "needed", "parameters_of", "read_as", "said"]

@@ -34,7 +34,7 @@ _NEAR: Final = 0.3  # the least share of a description that a reading must expla
 
 @dataclass(frozen=True)
 class _Topic:
-    """What a reading may be about: items of one domain.
+    """Subject that a reading may have: items of one domain.
 
     Attributes:
         names: words by which they are called.
@@ -58,11 +58,7 @@ def near_readings(
 ) -> list[ReadsAs]:
     """Up to three readings that come near, the nearest first; none where nothing does.
 
-    Args:
-        text: the description.
-        knowledge: whose items are proposed.
-        requirements: `value` of the item; None is N/A. What knows no patterns is not proposed for an item with some.
-        waivers: the same for waivers.
+    `requirements` and `waivers` are the item's values, None for N/A: what knows no patterns is not proposed for some.
     """
     small = _small(knowledge)
     named = [one for one in knowledge.languages if re.search(one.domain.called or "", text)]
@@ -84,7 +80,7 @@ def near_readings(
 
 
 def _shorter(text: str, knowledge: Knowledge) -> Iterator[ReadsAs]:
-    """What the description would be read as without a word or two."""
+    """Readings of the description without a word or two."""
     for reading in shorter_readings(text, knowledge):
         known = parameters_of(reading.domain, reading.items, knowledge)
         given = {name: value for name, value in reading.choices.items() if name in known}
@@ -115,7 +111,7 @@ def _respelled(words: Sequence[str], knowledge: Knowledge, topics: Sequence[_Top
 
 
 def _weights(words: Sequence[str], topics: Sequence[_Topic], small: set[str]) -> dict[str, float]:
-    """What each word weighs: the fewer domains use it the more, and a small word nothing."""
+    """Weight of each word: the fewer domains use it the more, and a small word nothing."""
     spoken = {(t.domain.domain, word) for t in topics for word in t.names | t.context}
     used = Counter(word for _, word in sorted(spoken))
     domains = len({topic.domain.domain for topic in topics})
@@ -181,7 +177,8 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
     told = {entity.key: _words(_called(domain, (entity.name, *entity.words))) for entity in domain.entities}
     every = Counter(word for words in told.values() for word in words)
     things = {key: frozenset(word for word in words if every[word] == 1) for key, words in told.items()}
-    around = _context(domain) - small
+    told_of = (text for item in domain.items for text in (item.purpose, item.passes, item.fails))
+    around = {*language.vocabulary, *_words([domain.question, domain.extracts, *told_of])} - small
     claimed = _words(_needed(say) for one in domain.claims for say in one.subject)
     groups: dict[tuple[str, ...], list[KnownItem]] = {}
     for when in dict.fromkeys(item.when for item in domain.items):
@@ -198,26 +195,8 @@ def _topics(language: Language, small: set[str]) -> Iterator[_Topic]:
         yield _Topic(language, tuple(items), frozenset(names - others), frozenset(around - names - others), own)
 
 
-def _context(domain: Domain) -> set[str]:
-    """Words of everything else that a domain says: claims, word lists, items, guides, examples."""
-    told = [
-        domain.question,
-        domain.extracts,
-        *(say for one in domain.claims for words in one.slots().values() for say in words),
-    ]
-    for item in domain.items:
-        told += [item.purpose, item.passes, item.fails, item.completeness, *(example.text for example in item.examples)]
-    told += [say for entity in domain.entities for say in entity.words]
-    told += [word for category in domain.categories for word in (*category.guide.keywords, category.guide.method)]
-    lists = {name: words for name, words in domain.lists.items() if name not in domain.shared}
-    told += [say for words in lists.values() if not isinstance(words, dict) for say in words]
-    return _words(
-        [*told, *_templates(domain, ((name, key) for name, words in domain.choices().items() for key in words))]
-    )
-
-
 def _templates(domain: Domain, chosen: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """How choices are said."""
+    """Templates that say choices."""
     for name, value in chosen:
         words = domain.lists.get(name)
         yield from words.get(value, ()) if isinstance(words, dict) else ()
@@ -250,6 +229,3 @@ def _words(told: Iterable[str]) -> set[str]:
     """The words of templates and sentences, each also without the s of a plural."""
     found = {word for text in told for word in normal(re.sub(r"\{[^}]*\}|[\[\]()|]", " ", text)) if word.isalpha()}
     return found | {word[:-1] for word in found if word.endswith("s") and len(word) > _LONG}
-
-
-__all__ = ["MOST", "near_readings"]

@@ -1,4 +1,4 @@
-"""What stands between the rounds: which part of a domain a spec uses, found again in the text of earlier rounds.
+"""Thread between the rounds: which part of a domain a spec uses, found again in the text of earlier rounds.
 
 A person may have edited those texts, so nothing is remembered: what was removed stays away, and a name that no
 knowledge has is handed to a model.

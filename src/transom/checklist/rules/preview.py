@@ -1,4 +1,4 @@
-"""What today's files would give as evidence for a reading, where reading them is cheap; for people, never a verdict."""
+"""Evidence that today's files would give for a reading, where reading them is cheap; for people, never a verdict."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from transom.checklist.item import ReadsAs
-from transom.checklist.rules.extract import reader_of
 from transom.checklist.rules.knowledge import Knowledge
 from transom.checklist.rules.shapes import Domain
-from transom.checklist.rules.trial import wanted_for
+from transom.checklist.rules.trial import read_text
 
 _CHEAP: Final = 1024 * 1024  # bytes; nobody waits for a preview of a longer file
 _CUT: Final = 100
@@ -18,13 +17,7 @@ _NOTHING: Final = "nothing in today's files"
 
 
 def evidence_of(told: ReadsAs, knowledge: Knowledge, files: Sequence[Path]) -> str:
-    """The first line that each file would give, or why there is none.
-
-    Args:
-        told: a reading without slips.
-        knowledge: that it is of.
-        files: the item's input files that exist.
-    """
+    """The first line that each file would give for a reading without slips, or why there is none."""
     domain = knowledge.domain(told.domain)
     if domain is None or not files:
         return "no input file is there yet"
@@ -36,21 +29,16 @@ def _of_file(told: ReadsAs, domain: Domain, file: Path) -> Iterator[str]:
         if file.stat().st_size > _CHEAP or file.suffix == ".gz":
             yield f"{file.name} is not looked at before its check"
             return
-        wanted = wanted_for(domain, [domain.item(key) for key in told.items], told.parameters)
-        reader = reader_of(domain, wanted, file.name)
-        made = [*reader.feed(file.read_text("utf-8", "replace")), *reader.finish()]
+        text, items = file.read_text("utf-8", "replace"), [domain.item(key) for key in told.items]
+        made = [one for one, _ in read_text(domain, items, file.name, text, told.parameters)]
     except (OSError, ValueError) as error:
         yield f"{file.name}: would be an error: {_cut(str(error))}"
         return
     if made:
-        first = min(made, key=lambda one: one["line_number"] or 0)
         more = f" and {len(made) - 1} more" if len(made) > 1 else ""
-        yield f"{file.name}:{first['line_number']} {_cut(first['matched_content'])}{more}"
+        yield f"{file.name}:{made[0]['line_number']} {_cut(str(made[0]['matched_content']))}{more}"
 
 
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _CUT else f"{text[:_CUT]}..."
-
-
-__all__ = ["evidence_of"]

@@ -43,13 +43,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a description says.
-
-    Attributes:
-        items: what is to be checked, in the order of the domain.
-        entities: keys of the things it is about, in the order of the domain; empty where the domain names none.
-        choices: what narrows it, e.g. `{"check": "setup"}`.
-    """
+    """Meaning of a description: items and things in the order of the domain, and what narrows it."""
 
     domain: Domain
     items: tuple[KnownItem, ...]
@@ -91,7 +85,7 @@ def read_description(text: str, knowledge: Knowledge) -> Reading:
 
 
 def shorter_readings(text: str, knowledge: Knowledge) -> list[Reading]:
-    """What a description would be read as without one or two of its words, the fewest first."""
+    """Readings of a description without one or two of its words, the fewest first."""
     told = sentences(text)
     readers = [_Reader(language, knowledge) for language in knowledge.languages]
     found = [reading for _, reading in _shorter(told, [(one, [one.read(said) for said in told]) for one in readers])]
@@ -208,7 +202,7 @@ class _Clauses:
 
 
 def _reading(domain: Domain, told: Sequence[Sequence[Clause]]) -> Reading:
-    """What the clauses of all sentences say together."""
+    """Reading that the clauses of all sentences give together."""
     clauses = [clause for sentence in told for clause in sentence]
     named = {key for clause in clauses if clause.kind == "claim" for key in clause.match.things}
     keys = [entity.key for entity in domain.entities]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from transom.canonical import Json
 from transom.checklist.atoms import Shape
@@ -148,7 +148,7 @@ class Rows(Made, Read):
     """What lines say. Exactly one of `rows`, `block` with `rows`, `table` and `keys` tells what an entry is.
 
     Attributes:
-        rows: the first one that fits a line tells its fields.
+        rows: the first one that fits a line tells its fields; a list among them stands for its rows.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
@@ -182,6 +182,14 @@ class Rows(Made, Read):
     omits: tuple[Key, ...] = ()
     error_if_nothing_read: Line | None = None
 
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _spliced(cls, told: object) -> object:
+        """Rows that several rules share are one list in the file."""
+        if not isinstance(told, list):
+            return told
+        return [row for one in told for row in (one if isinstance(one, list) else [one])]
+
     @model_validator(mode="after")
     def _one(self) -> Rows:
         if sum(map(bool, (self.rows, self.table, self.keys))) != 1 or (self.block and not self.rows):
@@ -191,7 +199,7 @@ class Rows(Made, Read):
         return self
 
     def categories(self) -> tuple[str, ...]:
-        """What it yields."""
+        """Categories that it yields."""
         return (self.category,)
 
     def watched(self) -> list[str]:

@@ -1,22 +1,28 @@
-"""What can be said, as data: words, claims and sentence forms, of one domain and of all."""
+"""Language as data: words, claims and sentence forms, of one domain and of all."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, TypeAlias
+from functools import cached_property
+from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo
 
 from transom.checklist.atoms import Shape
+from transom.checklist.rules.forms import flat, words_in
+
+TRIED: Final = "tried"
+"""The context in which a shipped file is validated: its regexes are compiled by the tests, and where they are used."""
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
 Line = Annotated[str, StringConstraints(min_length=1, pattern=r"^[^\n]*$")]
 Template: TypeAlias = Line
 
 
-def _regex(text: str) -> str:
+def _regex(text: str, info: ValidationInfo) -> str:
     try:
-        re.compile(text)
+        if info.context != TRIED:
+            re.compile(text)
     except re.error as error:
         raise ValueError(f"the regex {text!r} cannot be read: {error}") from error
     return text
@@ -56,6 +62,7 @@ class KnownClaim(Shape):
         bare: subjects that are claim enough when they are merely to be checked: `check the *netlist version*`.
         bad: what must not exist, without an article: `violated endpoints`.
         holder: in what it would be: `the report`.
+        attribute: what the holder has and that is as `is` says: `version`.
         where: places and circumstances that change nothing: `in the power report`.
         witness: what shows it, where one looks: `the power report`.
     """
@@ -70,6 +77,7 @@ class KnownClaim(Shape):
     bare: tuple[Template, ...] = ()
     bad: tuple[Template, ...] = ()
     holder: tuple[Template, ...] = ()
+    attribute: tuple[Template, ...] = ()
     where: tuple[Template, ...] = ()
     witness: tuple[Template, ...] = ()
 
@@ -120,3 +128,11 @@ class Common(Shape):
     waiver_words: tuple[Template, ...] = ()
     waiver_modes: tuple[str, ...] = ()
     waiver_guidance: tuple[str, ...] = ()
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        """Every word of the templates that all domains share."""
+        said = (template for form in self.forms for template in form.say)
+        listed = (template for found in self.lists.values() for template in flat(found))
+        texts = (*self.frames, *self.leads.values(), *self.tails.values(), *self.waiver_words, *said, *listed)
+        return frozenset(("nor", "or")).union(*map(words_in, texts))

@@ -137,7 +137,7 @@ class KnownWaiver(Shape):
     name: Line
     items: Annotated[tuple[Key, ...], Field(min_length=1)]
     scenario: Line
-    cases: Annotated[tuple[Line, ...], Field(min_length=1)]
+    cases: tuple[Line, ...] = ()
     reason: Line
     keywords: Annotated[tuple[Line, ...], Field(min_length=1)]
     stages: tuple[Line, ...] = ()
@@ -195,13 +195,6 @@ class KnownScenario(Shape):
     waiver: Line
 
 
-class TestData(Shape):
-    """Section 4.3: how to make data that passes and data that fails."""
-
-    passing: Line
-    failing: Line
-
-
 class Domain(Shape):
     """A field of knowledge: what calls for it, and everything that a spec and a checker need.
 
@@ -229,20 +222,15 @@ class Domain(Shape):
     waiver_words: tuple[Template, ...] = ()
     claims: tuple[KnownClaim, ...] = ()
     forms: tuple[Form, ...] = ()
-    structure: Line
     categories: Annotated[tuple[KnownCategory, ...], Field(min_length=1)]
     items: Annotated[tuple[KnownItem, ...], Field(min_length=1)]
     waivers: tuple[KnownWaiver, ...] = ()
     sources: Annotated[tuple[KnownSource, ...], Field(min_length=1)]
-    fallback: Line = "nothing else is read; without such a file there is no verdict"
     extraction: Annotated[tuple[Extraction, ...], Field(min_length=1, alias="read")]
-    references: tuple[Line, ...]
     tolerance: tuple[Line, ...]
-    steps: tuple[Line, ...]
     edge_cases: tuple[Line, ...]
     scenarios: Annotated[tuple[KnownScenario, ...], Field(min_length=MIN_SPECIAL)]
     examples: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
-    tests: TestData
 
     @model_validator(mode="before")
     @classmethod
@@ -276,7 +264,7 @@ class Domain(Shape):
 
 
 def _problems(domain: Domain) -> Iterator[str]:
-    """What the shapes cannot see: names that point at nothing."""
+    """Problems that the shapes cannot see: names that point at nothing."""
     entities = {entity.key for entity in domain.entities}
     keys = {category.key for category in domain.categories}
     kinds = {source.kind for source in domain.sources}

@@ -1,4 +1,4 @@
-"""Which rule answers which role."""
+"""Rules by the role that they answer."""
 
 from __future__ import annotations
 
@@ -15,30 +15,25 @@ from transom.checklist.rules.sections import answer_section1, answer_section2
 from transom.checklist.rules.waiver import answer_section3
 from transom.llm import Reply, Request, Rule
 
-_ANSWERS: Final[Mapping[str, Callable[[Request, Knowledge], Reply]]] = MappingProxyType(
+# Each with its version, raised by hand when it answers differently from the same knowledge, so that its earlier
+# answers are void.
+_ANSWERS: Final[Mapping[str, tuple[Callable[[Request, Knowledge], Reply], int]]] = MappingProxyType(
     {
-        "checklist.analysis": answer_analysis,
-        "checklist.section1": answer_section1,
-        "checklist.section2": answer_section2,
-        "checklist.section3": answer_section3,
-        "checklist.section4": answer_section4,
-        "checklist.parser": answer_parser,
-        "checklist.logic": answer_logic,
+        "checklist.analysis": (answer_analysis, 5),
+        "checklist.section1": (answer_section1, 2),
+        "checklist.section2": (answer_section2, 2),
+        "checklist.section3": (answer_section3, 1),
+        "checklist.section4": (answer_section4, 3),
+        "checklist.parser": (answer_parser, 7),
+        "checklist.logic": (answer_logic, 1),
     }
 )
-
-# Raised by hand when a rule answers differently from the same knowledge, so that its earlier answers are void.
-RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        **dict.fromkeys(_ANSWERS, 1),
-        **{"checklist.analysis": 4, "checklist.section1": 2, "checklist.section4": 2, "checklist.parser": 6},
-    }
-)
+RULE_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({role: number for role, (_, number) in _ANSWERS.items()})
 
 
 def rule_table(knowledge: Knowledge) -> dict[str, Rule]:
     """Role name -> its rule over this knowledge."""
-    return {role: _over(knowledge, answer) for role, answer in _ANSWERS.items()}
+    return {role: _over(knowledge, answer) for role, (answer, _) in _ANSWERS.items()}
 
 
 def _over(knowledge: Knowledge, answer: Callable[[Request, Knowledge], Reply]) -> Rule:

@@ -18,11 +18,9 @@ Read = tuple[dict[str, Json], str]
 def read_text(
     domain: Domain, items: Sequence[KnownItem], name: str, text: str, choices: Mapping[str, str] | None = None
 ) -> list[Read]:
-    """What a domain reads in a file for these items: each entry as an atom gives it, and `holds`, `fails` or `none`.
+    """Entries that a domain reads in a file for these items, as an atom gives them, with `holds`, `fails` or `none`.
 
-    Args:
-        name: the file's name.
-        choices: what a description would have chosen, e.g. a limit.
+    `choices` are those that a description would have made, e.g. a limit.
 
     Raises:
         ValueError: the text cannot be read for certain: `line N: why: the line`.
@@ -97,7 +95,7 @@ def _judged(entry: Mapping[str, Json], planned: Sequence[PlannedItem]) -> str:
 
 
 def wanted_for(domain: Domain, items: Sequence[KnownItem], choices: Mapping[str, str]) -> Wanted:
-    """What an atom must read for these items."""
+    """Fields and files that an atom must read for these items."""
     fields = {one.key: [field.name for field in asked(one, items)] for one in categories_for(domain, items)}
     things = {item.entity for item in items} | {None}
     told = [one for one in domain.sources if one.entity in things] or domain.sources
@@ -106,7 +104,7 @@ def wanted_for(domain: Domain, items: Sequence[KnownItem], choices: Mapping[str,
 
 
 def _some_choices(item: KnownItem) -> dict[str, str]:
-    """What a description must choose for an item to mean something."""
+    """Choices without which an item means nothing."""
     if not item.limit:
         return {}
     chosen = {"relation": item.limit.usual}
@@ -123,6 +121,3 @@ def _name_for(domain: Domain, item: KnownItem) -> str:
     kinds = [rule.file for rule in domain.extraction if category in rule.categories()]
     source = next(one for one in domain.sources if one.kind in kinds)
     return source.files[0].replace("*", "run").replace("?", "x")
-
-
-__all__ = ["problems_of", "read_text", "wanted_for"]

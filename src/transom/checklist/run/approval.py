@@ -35,13 +35,7 @@ class Approval(Shape):
 
 @dataclass(frozen=True)
 class SignOff:
-    """Whether a checker is approved as it lies there today.
-
-    Attributes:
-        by: by whom; None where it is not.
-        why_not: one clause, "" where it is.
-        void: there was an approval, and it does not hold any more.
-    """
+    """Whether a checker is approved as it lies there today: by whom, else why not; `void` where an approval was."""
 
     by: str | None = None
     why_not: str = "nobody approved it"
@@ -49,7 +43,7 @@ class SignOff:
 
 
 def approve(digests: Mapping[str, str], by: str, at: str) -> Approval:
-    """What to write to a checker's `approval.json`.
+    """Contents of a checker's `approval.json`.
 
     Raises:
         InputError: `by` is no name.

@@ -38,11 +38,7 @@ class Baseline:
         self._known = {item: Counter(map(_what, entries)) for item, entries in known.items()}
 
     def compare(self, verdict: Verdict, *, fail_on_unused: bool = False) -> Verdict:
-        """The verdict with what is new in its lists and the rest among `known_items`.
-
-        Args:
-            fail_on_unused: a waiver that nothing needed counts as new.
-        """
+        """The verdict with what is new in its lists and the rest among `known_items`; unused waivers may count."""
         left = Counter(self._known.get(verdict.item_id, ()))
         known: list[Violation] = []
 

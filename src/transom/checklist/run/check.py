@@ -31,12 +31,7 @@ _DIFFER = ("item_id", "requirements.value", "requirements.pattern_items", "waive
 
 @dataclass(frozen=True)
 class Occasion:
-    """What a check is judged by beside checker and files.
-
-    Attributes:
-        as_of: ISO date that decides which waivers have expired.
-        fail_on_unused: a waiver that nothing needed fails the check.
-    """
+    """Day and strictness of a check: `as_of` is an ISO date that decides which waivers have expired."""
 
     as_of: str
     fail_on_unused: bool = False
@@ -51,7 +46,7 @@ def effective(config: CheckerConfig, item: Item | None) -> CheckerConfig:
 
 
 def _told(config: CheckerConfig) -> dict[str, str]:
-    """What an item may say otherwise than a checker."""
+    """Settings that an item may have otherwise than a checker."""
 
     def written(value: int | None, texts: Sequence[str]) -> tuple[str, str]:
         return "N/A" if value is None else str(value), json.dumps(texts, ensure_ascii=False)
@@ -70,17 +65,10 @@ async def check_files(
     *,
     fail_on_unused: bool = False,
 ) -> Verdict:
-    """Run a checker over files.
+    """Run a checker over files, for the item as it is today or the copy in the checker's folder.
 
-    Args:
-        item: the item as it is today; None takes the copy in the checker's folder.
-        runner: the sandbox.
-        as_of: ISO date that decides which waivers have expired.
-        fail_on_unused: a waiver that is not needed fails the check.
-
-    Returns:
-        The verdict. Whatever keeps the check from an answer (a file that cannot be read, an atom that fails) makes it
-        ERROR, never FAIL or PASS.
+    Whatever keeps the check from an answer (a file that cannot be read, an atom that fails) makes the verdict ERROR,
+    never FAIL or PASS. `as_of` is an ISO date; it decides which waivers have expired.
 
     Raises:
         InputError: an undefined variable, or patterns that do not fit the checker.
@@ -116,7 +104,7 @@ async def check_files(
 async def _judge(
     checker: LoadedChecker, config: CheckerConfig, inputs: Inputs, runner: AtomRunner, as_of: str
 ) -> Outcome:
-    """What the atoms saw and what follows from it."""
+    """Outcome of what the atoms saw."""
     outcome = Outcome()
     try:
         async with runner.worker(with_pieces(checker.atoms) + BATCH_SOURCE) as worker:
@@ -152,7 +140,7 @@ def _status(checker: LoadedChecker, outcome: Outcome, *, fail_on_unused: bool) -
 
 
 def _warnings(checker: LoadedChecker, item: Item | None) -> Iterator[Note]:
-    """What a reader must know of the checker and of the item."""
+    """Notes that a reader must know on the checker and on the item."""
     hint = "; hold it to them again with check lint, or approve it with check approve" if checker.unreviewed else ""
     for name in checker.edited:
         yield Note(source_file=name, message=f"was changed by hand after the gates passed the checker{hint}")

@@ -19,12 +19,9 @@ Matching: TypeAlias = Literal["any", "ordered", "one_to_one"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something to compare.
+    """An entry to compare, or a file that should have had one and was silent.
 
-    Attributes:
-        entry: None for a file that should have had one and was silent.
-        why_not: why the entry does not fulfil the item's own condition, None if it does.
-        violation: how it is reported should it be one.
+    `why_not` says why it does not fulfil the item's own condition, `violation` how it is reported should it be one.
     """
 
     item: ValidationItem
@@ -133,7 +130,7 @@ class _Table:
         return [self.first_hit(row, own[row]) for row in rows], used
 
     def unmatched(self, row: int) -> str:
-        """Why a candidate is left over."""
+        """Reason why a candidate is left over."""
         count = len(self.patterns)
         if self.matching == "one_to_one" and self.first_hit(row, range(count)) is not None:
             return "the pattern that it matches is taken by an earlier entry"

@@ -24,12 +24,7 @@ from transom.errors import InputError
 
 @dataclass(frozen=True)
 class Case:
-    """One judgement to be made: those entries hold, those do not, about that file.
-
-    Attributes:
-        holding: handed to atom C.
-        failing: entries that do not hold, each with why; one of several files' entries is enough for a violation.
-    """
+    """One judgement to be made about a file: entries that hold, and those that do not, each with why."""
 
     item: ValidationItem
     holding: tuple[Entry, ...] = ()
@@ -38,11 +33,7 @@ class Case:
 
 
 async def evaluate(config: CheckerConfig, evidence: Evidence, logic: Logic) -> Outcome:
-    """Judge every validation item.
-
-    Args:
-        config: as it counts in this run, with the item's own requirements where it has them.
-        logic: atoms B and C.
+    """Judge every validation item by the configuration that counts in this run.
 
     Raises:
         InputError: the patterns do not fit this checker.
@@ -175,7 +166,7 @@ def _conclude(case: Case, answer: Answer, evidence: Evidence) -> CheckedItem:
 
 
 def _counted(case: Case, count: Count, evidence: Evidence) -> CheckedItem:
-    """How many entries fulfil the item, in one file or in all. Its value is the number, so no entry's waiver fits."""
+    """Number of entries that fulfil the item, in one file or in all. It is the value, so no entry's waiver fits."""
     item, counted = case.item, case.holding
     empty = nothing_seen(item, case.subject, evidence)
     place = counted[0] if counted else empty
@@ -245,7 +236,7 @@ def _empty_fields(item: ValidationItem) -> dict[str, Json]:
 
 
 def _candidates(item: ValidationItem, evidence: Evidence) -> list[Candidate]:
-    """What a pattern item compares: one answer per file, or every entry; a silent file is a candidate without one."""
+    """Candidates of a pattern item: one answer per file, or every entry; a silent file is a candidate without one."""
     found: list[Candidate] = []
     about = subjects(item, evidence)
     for subject in about:

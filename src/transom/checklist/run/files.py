@@ -44,12 +44,9 @@ class File:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that the evaluation may look at.
+    """Everything that the evaluation may look at: files, given ones first; entries in the order of atom A.
 
-    Attributes:
-        files: given ones first, then referenced ones in the order of discovery.
-        entries: what atom A emitted, in its order, file by file.
-        targets: `(source_file, kind, path as written)` of a reference -> `File.shown` of what it means.
+    `targets` maps `(source_file, kind, path as written)` of a reference to the `File.shown` of what it means.
     """
 
     files: tuple[File, ...]
@@ -61,7 +58,7 @@ class Evidence:
         return {file.shown: file for file in self.files}
 
     def subject(self, entry: Entry) -> str:
-        """Which file an entry speaks of: the one that it refers to, else its own."""
+        """File that an entry speaks of: the one that it refers to, else its own."""
         reference = reference_of(entry)
         if reference is None:
             return entry.source_file

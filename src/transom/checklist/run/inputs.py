@@ -24,7 +24,7 @@ MAX_FILES = 1_000
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run shall read."""
+    """Files that a run shall read."""
 
     names: tuple[InputName, ...]
     roots: Roots
@@ -44,10 +44,6 @@ async def gather(
     inputs: Inputs, worker: AtomWorker, scope: Scope, sources: Sequence[Source]
 ) -> tuple[Evidence, Outcome]:
     """Read every input, run atom A on it, and do the same with each file that an entry refers to.
-
-    Args:
-        scope: what atom A is given of a file at a time.
-        sources: the kinds of files.
 
     Returns:
         The evidence, and what was read and went wrong; with errors the evidence is not complete.
@@ -179,7 +175,7 @@ class _Gatherer:
         return blank
 
     def record(self, text: TextFile, shown: str) -> None:
-        """What the pass that came to the end of a file has shown."""
+        """Facts and notes of the pass that came to the end of a file."""
         facts = text.facts
         if facts is not None:
             self.read.append(InputRead(path=shown, sha256=facts.sha256, bytes=facts.size, lines=facts.lines))

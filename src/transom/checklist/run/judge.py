@@ -48,7 +48,7 @@ def is_empty(value: Json) -> bool:
 
 
 def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | None:
-    """Why an entry does not fulfil an item, one clause, or None if it does."""
+    """Reason why an entry does not fulfil an item, one clause, or None if it does."""
     empty = [name for name in item.required if is_empty(field_of(parsed_fields, name))]
     if empty:
         return f"{_listed(empty)} {'is' if len(empty) == 1 else 'are'} empty"
@@ -60,7 +60,7 @@ def shortfall(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str | 
 
 
 def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, bool]:
-    """What a number of entries means for an item that counts them, one clause, and whether it holds."""
+    """Meaning of a number of entries for an item that counts them, one clause, and whether it holds."""
     seen = f"{number} {'entry' if number == 1 else 'entries'} with {item.select}"
     asked = f"{_UNMET[count.op][1]} {count.value}"
     holds = _holds(count.op, number, count.value)
@@ -68,7 +68,7 @@ def judge_count(item: ValidationItem, count: Count, number: int) -> tuple[str, b
 
 
 def achievement(item: ValidationItem, parsed_fields: Mapping[str, Json]) -> str:
-    """What an entry that holds has shown, one clause."""
+    """Proof of an entry that holds, one clause."""
     if item.condition is not None:
         field = item.condition.field
         return f"{field} is {show(field_of(parsed_fields, field))}"

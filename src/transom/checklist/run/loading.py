@@ -55,7 +55,7 @@ class LoadedChecker:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What the gates of its build left open and no person has taken since."""
+        """Doubts that the gates of its build left and no person has taken since."""
         if self.build is None or self.build.status != "needs_review" or self.approved.by:
             return ()
         doubts = tuple(Doubt(gate=row.gate, line=row.line, message=row.message) for row in self.build.findings)
@@ -74,10 +74,7 @@ class LoadedChecker:
 
 
 def load_checker(folder: Path, *, strict: bool = False) -> LoadedChecker:
-    """Read a checker folder.
-
-    Args:
-        strict: what its copy of the item says differently than it is read is an error.
+    """Read a checker folder; where it is `strict`, warnings on its copy of the item are errors.
 
     Raises:
         InputError: no such folder, a file of it missing or damaged, a regular expression that does not compile.

@@ -1,4 +1,4 @@
-"""Where nothing matched: the line that comes nearest, and why it does not do."""
+"""Line that comes nearest where nothing matched, and why it does not do."""
 
 from __future__ import annotations
 
@@ -54,11 +54,7 @@ def line_of(entry: Entry, why_not: str) -> Nearest:
 
 
 def nearest_entry(pattern: str | AnyOf, entries: Sequence[Entry], why: Sequence[str]) -> Nearest | None:
-    """The entry whose value is most like a pattern that nothing matched.
-
-    Args:
-        why: for each entry, why it does not match.
-    """
+    """The entry whose value is most like a pattern that nothing matched; `why` tells of each that it does not match."""
     if not entries:
         return None
     values = [entry.value for entry in entries]

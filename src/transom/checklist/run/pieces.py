@@ -1,4 +1,4 @@
-"""What is appended to a checker's atoms, so that atom A sees a long file piece by piece."""
+"""Code that is appended to a checker's atoms, so that atom A sees a long file piece by piece."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def text_reports(verdicts: Verdicts, style: Style = plain) -> str:
 
 
 def summary(verdicts: Verdicts, style: Style = plain) -> str:
-    """How many there are of each status, in one line."""
+    """Count of each status, in one line."""
     counts = verdicts.summary.items()
     told = ", ".join(style(_STATUS.get(name, "warn"), f"{count} {name}") for name, count in counts if count)
     many = len(verdicts.checks)
@@ -51,7 +51,7 @@ def headline(verdict: Verdict) -> tuple[str, str]:
 
 
 def part_of(verdict: Verdict) -> Part:
-    """What stands on a page of one verdict."""
+    """Contents of a page of one verdict."""
     status, tail = headline(verdict)
     kind = (
         f"  (type {verdict.checker_type}, {TYPE_NAMES[verdict.checker_type].lower()})" if verdict.checker_type else ""
@@ -99,7 +99,7 @@ def _judged(word: str, entries: Sequence[CheckedItem], lines: Mapping[str, int],
 
 
 def title_of(one: CheckedItem) -> str:
-    """What was judged, and what was seen."""
+    """Entries that were judged, and what was seen."""
     return f"{one.id} {one.name}" + (f": {one.value}" if one.value else "")
 
 
@@ -125,7 +125,7 @@ def _facts(one: CheckedItem, lines: Mapping[str, int]) -> Iterator[tuple[str, st
 
 
 def _provenance(verdict: Verdict) -> Iterator[str]:
-    """What stands behind the verdict, in one line, and what its words mean."""
+    """Provenance of the verdict in one line, and what its words mean."""
     made, level = verdict.made_by, verdict.sandbox_level
     parts = [f"transom {made.transom}", f"as of {verdict.as_of}", f"sandbox {level or 'none'}"]
     if made.checker_sha256:

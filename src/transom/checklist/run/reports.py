@@ -18,7 +18,7 @@ from transom.formats.sarif_report import SarifResult, SarifRule, State, sarif_re
 
 Checks: TypeAlias = Sequence[Verdict]
 Folders: TypeAlias = Sequence[Path]
-"""Where the files that a verdict names may lie."""
+"""Folders in which the files that a verdict names may lie."""
 
 _RESULTS: dict[int, Result] = {0: "passed", 1: "failed"}
 _HEAD = (
@@ -27,13 +27,7 @@ _HEAD = (
 
 
 def report(kind: str, document: Verdict | Verdicts, folders: Folders = ()) -> bytes:
-    """One verdict or several as a report.
-
-    Args:
-        kind: a key of `REPORTS`.
-        document: what was found.
-        folders: HTML shows evidence between its neighbours where the file still says what it said.
-    """
+    """One verdict or several as one of `REPORTS`; HTML shows evidence between its neighbours, found in `folders`."""
     if kind == "json":
         return pretty_json(document).encode("utf-8", "backslashreplace")
     if kind == "text":

@@ -19,7 +19,7 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 @dataclass(frozen=True)
 class Roots:
-    """Where variables point.
+    """Folders that variables stand for.
 
     Attributes:
         given: `--var NAME=PATH`.
@@ -46,7 +46,7 @@ class Roots:
         return self.base / self._replaced(written, where, str)
 
     def spread(self, written: str, where: str) -> list[tuple[str, Path]]:
-        """What an entry of `input_files` names: a name and the path of one file, or of all that a glob or a folder has.
+        """Files that an entry of `input_files` names: name and path of one, or of all that a glob or a folder has.
 
         `~` is the user's home. In a glob `*`, `?` and `**` have their usual meaning, `[` is a plain character. A folder
         is read with the folders in it. Hidden files are left out. What fits no file is a path that is not there. A
@@ -111,7 +111,7 @@ class Roots:
 
 
 class Names:
-    """What each file of a run is called in entries and reports; two files never share a name."""
+    """Names of a run's files in entries and reports; two files never share a name."""
 
     def __init__(self, roots: Roots) -> None:
         self._roots = roots

@@ -45,12 +45,7 @@ class AtomRunner(Protocol):
 
 @dataclass(frozen=True)
 class Scope:
-    """What atom A is given at a time.
-
-    Attributes:
-        unit: the text at once, line by line, or record by record.
-        record_start: an expression that is searched in each line; a record begins where it is found.
-    """
+    """Portion that atom A is given at a time; a record begins at each line in which `record_start` is found."""
 
     unit: Unit = "file"
     record_start: str | None = None
@@ -64,14 +59,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class Seen:
-    """What atom A answered for a text or a piece of it: unchecked, and the last line that it may speak of."""
+    """Answer of atom A for a text or a piece of it: unchecked, and the last line that it may speak of."""
 
     entries: list[object]
     lines: int
 
 
 async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
-    """What the atoms say they want at a time, and the kinds of file that they declare.
+    """Portion that the atoms want at a time, and the kinds of file that they declare.
 
     Raises:
         AtomFailed: `SCOPE` is none of the three, a record has no `RECORD_START`, or `SOURCES` has not its shape.
@@ -93,7 +88,7 @@ async def declared(worker: AtomWorker) -> tuple[Scope, tuple[Source, ...]]:
 
 
 async def extract(worker: AtomWorker, scope: Scope, text: TextFile, source_file: str) -> list[Entry]:
-    """What atom A sees in a file.
+    """Entries that atom A sees in a file.
 
     Raises:
         AtomFailed: it crashed, took too long, sees too much, or its entries have not their shape or point outside of

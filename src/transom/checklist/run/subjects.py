@@ -1,4 +1,4 @@
-"""Who answers for what: which entries belong to a validation item, of which files they speak, whose word counts."""
+"""Subjects of items: which entries belong to a validation item, of which files they speak, whose word counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ class Subject:
     """A file that an item is about, and the entries that speak of it.
 
     Attributes:
-        name: `File.shown`.
-        entries: all of them, in the order of the atom.
         answers: those that decide; all of them must hold.
         overruled: those that `take` passes over although they say something else.
     """
@@ -63,7 +61,7 @@ def silent(items: Iterable[ValidationItem], evidence: Evidence) -> list[tuple[Fi
 
 
 def answered_by(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[AnsweredBy, ...]:
-    """Of each item which files answered it, with the rank of their answers."""
+    """Files that answered each item, with the rank of their answers."""
     seen: dict[tuple[str, str], AnsweredBy] = {}
     for item in items:
         for subject in subjects(item, evidence):
@@ -74,7 +72,7 @@ def answered_by(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[An
 
 
 def contradictions(items: Iterable[ValidationItem], evidence: Evidence) -> tuple[Note, ...]:
-    """Where files say other things of one subject, and which of them counts."""
+    """Notes where files say other things of one subject, and which of them counts."""
     found: dict[str, Note] = {}
     for item in items:
         if item.quantifier != "per_file":

@@ -224,7 +224,7 @@ class Verdict(Shape):
 
     @property
     def entries(self) -> dict[str, tuple[CheckedItem, ...]]:
-        """What was judged, by the word for it, the gravest first: what a forbidding item found is a violation."""
+        """Entries by the word for them, the gravest first; what a forbidding item found is a violation."""
         return {
             "violations": tuple(one for one in (*self.missing_items, *self.extra_items) if _is_found(one)),
             "missing": tuple(one for one in self.missing_items if not _is_found(one)),
@@ -243,7 +243,7 @@ class Verdict(Shape):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was judged on the way to a verdict; with `errors` nothing follows from it."""
+    """Judgements on the way to a verdict; with `errors` nothing follows from it."""
 
     found_items: tuple[CheckedItem, ...] = ()
     missing_items: tuple[Violation, ...] = ()

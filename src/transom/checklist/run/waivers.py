@@ -37,12 +37,7 @@ _FILE_LIKE = re.compile(r"\.[A-Za-z]\w{0,7}$")
 
 
 def apply_waivers(outcome: Outcome, waivers: Waivers, config: CheckerConfig, evidence: Evidence, as_of: str) -> Outcome:
-    """Move what is waived.
-
-    Args:
-        waivers: as they count in this run.
-        as_of: ISO date; a waiver applies through the day on which it expires.
-    """
+    """Move what is waived by the waivers that count in this run. One applies through the day on which it expires."""
     if waivers.value is None:
         return outcome
     if waivers.value == 0:
@@ -117,7 +112,7 @@ class _Selective:
         return first
 
     def hit(self, pattern: str, entry: CheckedItem) -> tuple[Kind, str] | None:
-        """How a waiver fits, and the text that it fits."""
+        """Way in which a waiver fits, and the text that it fits."""
         item = self.items.get(entry.id)
         for kind, fits in self.testers[pattern]:
             for text in _texts(entry, item):
@@ -178,7 +173,7 @@ class _Selective:
 
 
 def _tester(pattern: str) -> list[tuple[Kind, Callable[[str], bool]]]:
-    """How a waiver is compared with a text, in the order in which it is tried."""
+    """Comparisons of a waiver with a text, in the order in which it is tried."""
     exact: tuple[Kind, Callable[[str], bool]] = ("exact", lambda text: text == pattern)
     if pattern.startswith(REGEX):
         compiled = re.compile(pattern.removeprefix(REGEX))
@@ -196,14 +191,14 @@ def _alternatives(pattern: str) -> list[str]:
 
 
 def _texts(entry: CheckedItem, item: ValidationItem | None) -> list[str]:
-    """What a waiver is compared with; empty texts are left out, `*` alone must not fit for their sake."""
+    """Texts that a waiver is compared with; empty texts are left out, `*` alone must not fit for their sake."""
     source = entry.source_file or ""
     texts = (entry.id, entry.name, _name(entry, item), entry.value, source, _base(source))
     return [text for text in dict.fromkeys(texts) if text]
 
 
 def _name(entry: CheckedItem, item: ValidationItem | None) -> str:
-    """What the entry is called, where its category says so; the rest of a row is no word for it."""
+    """Name of the entry, where its category says so; the rest of a row is no word for it."""
     fields = entry.parsed_fields.get(item.category) if item else None
     name = fields.get("name") if isinstance(fields, dict) else None
     return name if isinstance(name, str) else ""

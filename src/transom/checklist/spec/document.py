@@ -173,7 +173,7 @@ def is_marked(text: str) -> bool:
 
 
 def _raw(text: str, line: int) -> str:
-    """What stands behind the colon on a line, as it was written: a description may hold Markdown of its own."""
+    """Text behind the colon on a line, as it was written: a description may hold Markdown of its own."""
     return source_lines(text)[line - 1].partition(":")[2].strip(" *")
 
 

@@ -1,4 +1,4 @@
-"""What a round sees of the earlier ones: their texts as written, without the headings and labels that it does not need.
+"""Excerpts by which a round sees the earlier ones: their texts as written, without what it does not need.
 
 A round does not see what another part of its window says again, nor what it must not lean on: a parser or a check that
 knows the waivers would anticipate them. A cut counts only where the same names are read from what is left, else the
@@ -20,12 +20,9 @@ from transom.llm import Block, estimate_tokens
 
 
 class Excerpt(NamedTuple):
-    """What a block shows; several excerpts of one block follow one another.
+    """Text of the round `of`, for a block; several of one block follow one another.
 
-    Attributes:
-        block: the block.
-        of: tag of the round whose text it is made from.
-        without: beginnings of headings, and labels, that are left out.
+    `without` has beginnings of headings, and labels, that are left out.
     """
 
     block: str
@@ -69,16 +66,13 @@ DETAILS: Final = (
     "matching keywords",
     "data structure",
 )
-"""What the last round is not shown where there is no room, in this order. Names, ids, types and conditions stay."""
+"""Parts that the last round is not shown for want of room, in this order. Names, ids, types and conditions stay."""
 
 
 def earlier_blocks(role: str, texts: Mapping[str, str], *, tokens: int = SUMMARY_TOKENS) -> list[Block]:
-    """The blocks by which a round sees the earlier ones.
+    """The blocks by which a round sees the earlier ones, from their texts by tag.
 
-    Args:
-        role: whose round it is.
-        texts: what the earlier rounds wrote, by tag.
-        tokens: bound of what the last round sees. Where names and ids alone exceed it, they are given alone.
+    `tokens` bounds what the last round sees; where names and ids alone exceed it, they are given alone.
     """
     for dropped in range(len(DETAILS) + 1) if role == "checklist.section4" else (0,):
         shown: dict[str, list[str]] = {}

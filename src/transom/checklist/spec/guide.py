@@ -10,14 +10,7 @@ from transom.checklist.atoms import Rank
 from transom.checklist.spec import words
 from transom.checklist.spec.examples import left_out, read_examples
 from transom.checklist.spec.readers import body, entries, is_sub
-from transom.checklist.spec.shapes import (
-    Extraction,
-    GuideSection,
-    MatrixRow,
-    SpecialScenario,
-    SpecPattern,
-    SpecSource,
-)
+from transom.checklist.spec.shapes import Extraction, GuideSection, MatrixRow, SpecialScenario, SpecPattern, SpecSource
 from transom.formats.labels import Label, find, labels, normal
 from transom.formats.markdown import Part, Table, iter_nodes, region
 
@@ -48,7 +41,7 @@ def read_guide(parts: Sequence[Part], known: Sequence[str] = ()) -> GuideSection
 
 
 def subregion(parts: Sequence[Part], number: str) -> tuple[Part, ...]:
-    """What stands under the heading with this number, up to the next one of the same section; empty if it is absent."""
+    """Parts under the heading with this number, up to the next one of the same section; empty if it is absent."""
     section = number.partition(".")[0]
     for index, part in enumerate(parts):
         if part.number == number:

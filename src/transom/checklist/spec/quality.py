@@ -1,4 +1,4 @@
-"""What an ItemSpec is worth by five metrics, 0 to 10 each, counted from its parts: no opinion, and no gate."""
+"""Worth of an ItemSpec by five metrics, 0 to 10 each, counted from its parts: no opinion, and no gate."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ Parts = Mapping[str, Iterable[bool]]
 
 
 def quality_of(spec: SpecDocument, findings: Sequence[Finding]) -> dict[str, Json]:
-    """Metric -> `{"score": 9.2, "parts": {"items with a waiver decision": "3 of 4", ...}}`, and sizes.
-
-    Args:
-        spec: the whole ItemSpec.
-        findings: what the substance gate holds against it.
-    """
+    """Metric -> `{"score": 9.2, "parts": {"items with a waiver decision": "3 of 4", ...}}`, and sizes."""
     gates = [finding.gate for finding in findings]
     items, waiver, guide = spec.check.items, spec.waiver, spec.guide
     categories = [category for category in spec.parsing.categories if category.key]

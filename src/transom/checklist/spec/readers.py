@@ -42,7 +42,7 @@ def body(label: Label | None) -> str:
 
 
 def entries(label: Label | None) -> tuple[str, ...]:
-    """What a label lists, one text an entry: list items, else lines."""
+    """Entries that a label lists, one text each: list items, else lines."""
     if label is None:
         return ()
     listed = items(label.body)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from transom.agent import call
 from transom.canonical import digest
 from transom.checklist.complexity import BEYOND, complexity_of
 from transom.checklist.item import Item
-from transom.checklist.spec.configuration import input_details, simplified
 from transom.checklist.spec.document import (
     parse_analysis,
     parse_section1,
@@ -20,18 +19,12 @@ from transom.checklist.spec.document import (
     parse_section4,
 )
 from transom.checklist.spec.earlier import earlier_blocks
-from transom.checklist.spec.gate import (
-    check_analysis,
-    check_section1,
-    check_section2,
-    check_section3,
-    check_section4,
-)
-from transom.checklist.spec.roles import make_role
+from transom.checklist.spec.gate import check_analysis, check_section1, check_section2, check_section3, check_section4
 from transom.checklist.spec.similar import SIMILAR, recall_similar
+from transom.checklist.spec.views import make_role
 from transom.errors import EgressError, NeedsModel, ReplyError, TransomError
 from transom.formats.tags import read_tag
-from transom.formats.yaml_files import parse_yaml
+from transom.formats.yaml_files import dump_yaml, parse_yaml
 from transom.gates import Finding
 from transom.llm import Block, CallSettings, Role, Tier, render
 from transom.memory import Memory
@@ -61,7 +54,7 @@ class Round:
     accept: Callable[[str], bool]
 
     def findings(self, written: str, texts: Sequence[str]) -> list[Finding]:
-        """What the gate holds against the text that was written from the texts of the inputs."""
+        """Findings of the gate on the text that was written from the texts of the inputs."""
         return self.gate(written, dict(zip(self.inputs, texts, strict=True)))
 
     @property
@@ -79,6 +72,41 @@ class Round:
     @property
     def stage(self) -> str:
         return f"spec/{self.stem}_{self.tag}"
+
+
+def simplified(item: Item) -> str:
+    """Description and what it means, requirements and waivers; of the input files only how many there are."""
+    requirements, waivers = item.requirements, item.waivers
+    count = len(item.input_files)
+    return dump_yaml(
+        {
+            "description": item.description,
+            **({"reads_as": item.reads_as.to_json()} if item.reads_as else {}),
+            "requirements": {
+                "value": _value(requirements.value if requirements else None),
+                "pattern_items": list(requirements.pattern_items) if requirements else [],
+            },
+            "input_files": f"{count} file{'' if count == 1 else 's'} configured",
+            "waivers": {
+                "value": _value(waivers.value if waivers else None),
+                "waive_items": [waiver.pattern for waiver in waivers.waive_items] if waivers else [],
+            },
+        }
+    )
+
+
+def input_details(item: Item, sizes: Mapping[str, int]) -> str:
+    """Base names, endings and sizes (where the file was found) of the input files; never a path or a content."""
+    rows = []
+    for name in item.input_files:
+        path = PurePosixPath(name.written)
+        size = sizes.get(name.written)
+        rows.append({"name": path.name, "extension": "".join(path.suffixes[-2:]), "bytes": size})
+    return dump_yaml({"input_file_details": rows}) if rows else ""
+
+
+def _value(value: int | None) -> int | str:
+    return "N/A" if value is None else value
 
 
 async def write_sections(
@@ -119,7 +147,7 @@ async def write_sections(
 
 
 def observed_file(run: Run, section4: str) -> Path:
-    """Where it stands what the real files showed against this text of Section 4; it is corrected by that once."""
+    """File that says what the real files showed against this text of Section 4; it is corrected by that once."""
     return run.folder / "spec" / "observed" / f"{digest(section4)[:16]}.md"
 
 
@@ -180,7 +208,7 @@ async def _walk(run: Run, each: Round, role: Role, inputs: Sequence[object]) -> 
 
 
 def _blocks(each: Round, texts: Sequence[str]) -> list[Block]:
-    """What a round is given."""
+    """Blocks that a round is given."""
     given = dict(zip(each.inputs, texts, strict=True))
     config = Block("configuration", given["config"] + given.get("files", ""), Tier.SESSION)
     similar = [Block(SIMILAR, given["similar"], trust="untrusted")] if given.get("similar") else []

@@ -1,4 +1,4 @@
-"""What an ItemSpec says, as typed values. `document.py` reads them from Markdown; every shape knows its line.
+"""Contents of an ItemSpec as typed values. `document.py` reads them from Markdown; every shape knows its line.
 
 A part that is not there is an empty text, an empty tuple or None, never an error: the gate names what is missing.
 """
@@ -25,12 +25,7 @@ class SpecField:
 
 @dataclass(frozen=True)
 class Category:
-    """Section 1: one category of information.
-
-    Attributes:
-        number: `1.1`.
-        key: its key in parsed_fields; None where the fields are keys of the entry itself.
-    """
+    """Section 1: one category of information; without a key its fields are those of the entry itself."""
 
     number: str
     name: str
@@ -225,7 +220,6 @@ class SpecExample:
         outcome: the item holds, it fails, or the text is none of its entries.
         fields: of each entry, in order, dotted names and the values that it must yield.
         file: a name for the file, where its kind matters.
-        line: of the list that the example stands in.
     """
 
     item: str
@@ -306,11 +300,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Round 1: seven steps and what follows from them.
-
-    Attributes:
-        reading: how slash, "or", "(waive ...)" and the like were read.
-    """
+    """Round 1: seven steps and what follows; `reading` is how slash, "or", "(waive ...)" and the like were read."""
 
     steps: tuple[Step, ...]
     capability_type: int | None

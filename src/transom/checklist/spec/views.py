@@ -1,4 +1,4 @@
-"""Which role sees which blocks: the table round x block, as data.
+"""The checklist's seats at a model, and the table of which role sees which blocks, as data.
 
 A prompt file holds one named block. Blocks that differ from run to run are listed by name; whoever assembles a call
 supplies them. A role is never given a block that is not in its row. The common blocks come first and in one order, so
@@ -8,12 +8,14 @@ that the rounds share the longest possible prefix.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from transom.llm import Block, CallSettings, Role, Tier, ToolSpec
 
 PROMPTS_DIR: Final = Path(__file__).resolve().parent.parent / "prompts"
 
@@ -27,13 +29,7 @@ class Prompt(NamedTuple):
 
 @dataclass(frozen=True)
 class View:
-    """What one role sees.
-
-    Attributes:
-        prompt: our own blocks, in the order in which they are rendered.
-        dynamic: names of the blocks that the run supplies.
-        tags: the tags of the answer; the first one is mandatory.
-    """
+    """Blocks that one role sees, ours and those of the run, and its answer's tags; the first tag is mandatory."""
 
     prompt: tuple[Prompt, ...]
     dynamic: tuple[str, ...]
@@ -127,3 +123,16 @@ BUILD_VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 )
 
 VIEWS: Final[Mapping[str, View]] = MappingProxyType({**ROUND_VIEWS, **BUILD_VIEWS})
+
+
+def make_role(
+    name: str, settings: CallSettings | None = None, tools: tuple[ToolSpec, ...] = (), beyond: Collection[str] = ()
+) -> Role:
+    """The role of a name of `VIEWS`: its prompt blocks but those `beyond` it, and what it may see beside them."""
+    view = VIEWS[name]
+    prompt = tuple(
+        Block(prompt.block, load_prompt(prompt.file), Tier.STABLE)
+        for prompt in view.prompt
+        if prompt.block not in beyond
+    )
+    return Role(name, prompt, view.sees, tools, settings or CallSettings())

@@ -1,4 +1,4 @@
-"""How the values behind an ItemSpec's labels are written, and what they mean."""
+"""Spellings of the values behind an ItemSpec's labels, and their meanings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ QUANTIFIERS: Final[Mapping[str, Literal["exists", "each", "per_file"]]] = {
     "per file": "per_file", "each file": "per_file", "exists?": "exists", "each": "each",
 }  # fmt: skip
 TAKES: Final[Mapping[str, Literal["first", "last"]]] = {"first": "first", "last": "last"}
-"""What the words behind a label mean; a text may say more than the word."""
+"""Meanings of the words behind a label; a text may say more than the word."""
 
 _DOTTED = re.compile(r"(?<![\w./])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+(?![\w/])")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -61,7 +61,7 @@ _OPERATORS: Final = {
     "in": Operator.IN, "matches": Operator.MATCHES, "exists": Operator.EXISTS,
 }  # fmt: skip
 SIGNS: Final[Mapping[Operator, str]] = {operator: sign for sign, operator in reversed(_OPERATORS.items())}
-"""How each operator is written."""
+"""Sign of each operator."""
 
 
 def is_none(text: str) -> bool:
@@ -82,7 +82,7 @@ def dotted_fields(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def identifiers(codes: Iterable[str]) -> tuple[str, ...]:
-    """Those of the code spans that are plain names, each once."""
+    """Code spans that are plain names, each once."""
     return tuple(dict.fromkeys(code for code in codes if _IDENTIFIER.fullmatch(code)))
 
 

@@ -47,14 +47,9 @@ async def write_spec(
     settings: Mapping[str, CallSettings] | None = None,
     memory: Memory | None = None,
 ) -> WrittenSpec:
-    """Write an item's ItemSpec.
+    """Write an item's ItemSpec; `sizes` has the bytes of those input files that were found, by the name as written.
 
-    Args:
-        sizes: bytes of its input files, by the name as written; those that cannot be found are absent.
-        folder: where the file for a person goes; the run's own folder where None. A person's edit of that file
-            counts like an edit in the run.
-        settings: how each round asks, by its tag.
-        memory: of earlier items, which the first round sees.
+    The file for a person goes to `folder`, else into the run; an edit of it counts like an edit in the run.
 
     Raises:
         NeedsModel: the embedded rules do not understand the description.

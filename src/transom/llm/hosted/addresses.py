@@ -41,11 +41,12 @@ def ollama_url(address: str) -> str:
     if "://" in address:
         return address
     authority, slash, path = address.partition("/")
-    host, _, port = authority.partition(":")
-    if authority.startswith("["):  # of the sixth version, which has colons of its own
-        host, _, port = authority.partition("]")
+    user, at, place = authority.rpartition("@")
+    host, _, port = place.partition(":")
+    if place.startswith("["):  # of the sixth version, which has colons of its own
+        host, _, port = place.partition("]")
         host, port = f"{host}]", port.removeprefix(":")
-    return f"http://{host or '127.0.0.1'}:{port or _OLLAMA_PORT}{slash}{path}"
+    return f"http://{user}{at}{host or '127.0.0.1'}:{port or _OLLAMA_PORT}{slash}{path}"
 
 
 def _is_below(host: str, domains: tuple[str, ...]) -> bool:
@@ -53,12 +54,7 @@ def _is_below(host: str, domains: tuple[str, ...]) -> bool:
 
 
 def hint_of(kind: str, refused: str) -> str | None:
-    """The hint for a request that failed because the base URL or the service may be wrong; None where neither is.
-
-    Args:
-        kind: of provider.
-        refused: what came of that, its status first.
-    """
+    """The hint for a request that was refused (status first) as the base URL or service may be wrong; else None."""
     if kind == "openai" and _NEWER_NAME.search(refused):
         return "where OpenAI's own models are behind this address, set llm.openai.service: openai"
     gone = refused.startswith(("status 404", "status 405")) and not _NO_MODEL.search(refused)

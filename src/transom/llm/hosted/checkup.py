@@ -50,20 +50,12 @@ _TRIED = (
     ("plain", False, _request("Answer with the word pong.")),
     ("stream", True, _COUNT),
     ("tools", False, _request("Call the tool ping with the word pong.", (_PING,))),
-    (
-        "structured output",
-        False,
-        _request(_OBJECT, output=_WORD),
-    ),
+    ("structured output", False, _request(_OBJECT, output=_WORD)),
 )
 
 
 async def checkup(make: Callable[[bool], Provider]) -> AsyncGenerator[Row]:
-    """Check a server, and yield the result of each request as soon as it is there.
-
-    Args:
-        make: whether to take replies in pieces -> the provider.
-    """
+    """Check a server: each result as soon as it is there. `make`: whether to stream -> the provider."""
     for name, stream, request in _TRIED:
         yield await _tried(name, make(stream), request)
 
@@ -85,11 +77,7 @@ async def _tried(name: str, provider: Provider, request: Request) -> Row:
 
 
 def _judged(request: Request, reply: Reply) -> str:
-    """A line on a reply: its tokens and calls.
-
-    Raises:
-        ReplyError: it does not do what was asked.
-    """
+    """A line on a reply: its tokens and calls; ReplyError where it does not do what was asked."""
     says = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
     if request.tools:
         if not reply.calls:

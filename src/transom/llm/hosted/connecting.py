@@ -59,12 +59,7 @@ def server_of(
     stream: bool = True,
     environ: Mapping[str, str] = os.environ,
 ) -> Server:
-    """The server of a kind of provider, at `base_url`, as its settings or the vendor's variable say, or at its usual
-    address.
-
-    Raises:
-        SettingsError: that is no address, or what its key's variable holds cannot be sent.
-    """
+    """The server at `base_url`, or as its settings or the vendor's variable say; SettingsError where that is none."""
     known = _KINDS[kind]
     url = base_url or settings.base_url or environ.get(known.url_variable) or known.url
     if kind == "ollama":
@@ -132,11 +127,7 @@ def connect(
 
 
 def _key(variable: str, environ: Mapping[str, str], kind: str) -> str:
-    """The key in a variable, without the line end that it may have been read with; `NO_KEY` where there is none.
-
-    Raises:
-        SettingsError: no header takes it. The message quotes nothing of it; SDKs would show all of it.
-    """
+    """The key in a variable, else `NO_KEY`. A SettingsError quotes nothing of a key that no header takes."""
     key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         what = f"the key in {variable} cannot be sent: in it is a line end, a curly quote, or a like character"

@@ -209,8 +209,12 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(usage: Mapping[str, Any]) -> float | None:
-    """Dollars, as OpenRouter reports them; None where the user's own key is used there, which the vendor charges."""
-    return None if usage.get("is_byok") is True else _money(usage.get("cost"))
+    """Dollars, as OpenRouter reports them; with the user's own key there, what the vendor charges is added."""
+    if usage.get("is_byok") is not True:
+        return _money(usage.get("cost"))
+    details = usage.get("cost_details")
+    vendors = _money(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+    return None if vendors is None else vendors + (_money(usage.get("cost")) or 0.0)
 
 
 def _money(value: object) -> float | None:

@@ -64,12 +64,7 @@ Sizes = tuple[int | None, int | None]
 
 
 def overflow(kind: str, said: str, error: Mapping[str, Json]) -> Sizes | None:
-    """The sizes of a request that was refused for its length; None where it was refused for something else.
-
-    Args:
-        kind, said: of the error as the vendor calls it, and what is said of it, in one line.
-        error: the body of it.
-    """
+    """The sizes of a request refused for its length, else None; by kind, message (one line) and body of the error."""
     if kind not in _CODES and (not _WORDS.search(said) or _OTHERWISE.search(said, 0, _FIRST_WORDS)):
         return None
     match error:

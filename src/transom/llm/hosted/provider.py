@@ -55,13 +55,7 @@ class HostedProvider(Provider):
         return int(size / self.caps.bytes_per_token) + 1
 
     async def complete(self, request: Request, *, on_delta: OnDelta | None = None) -> Reply:
-        """Ask once.
-
-        Raises:
-            AuthenticationFailed, RateLimited, RequestRefused, ContextOverflow, NetworkFailed, ProviderError: signed
-                with this provider's name, and without its key.
-            InputError: its SDK cannot be used.
-        """
+        """Ask once. A ProviderError has this provider's name and not its key; InputError: its SDK cannot be used."""
         self._mention_what_is_left_out(request)
         self._refuse_what_would_be_cut(request)
         self._connect()

@@ -97,12 +97,7 @@ _MOST_UNIONS = 16
 
 
 def fits(schema: Json, words: frozenset[str] = _STRICT) -> bool:
-    """Whether a schema is within what a vendor takes, and means the same with each of its objects closed.
-
-    Args:
-        schema: of an answer.
-        words: the keywords that the vendor takes. With the default, each object must require all its properties.
-    """
+    """Whether a schema has these words alone and means the same closed; with `_STRICT` all properties are required."""
     strict = words is _STRICT
     if not isinstance(schema, dict) or not words.issuperset(schema):
         return False

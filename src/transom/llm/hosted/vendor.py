@@ -69,11 +69,7 @@ class Vendor:
 
 
 class StainlessVendor(Vendor):
-    """A vendor whose SDK is made by Stainless, so that the SDKs' clients, requests and errors are alike.
-
-    Attributes:
-        failure: the SDK's class of all its errors.
-    """
+    """A vendor whose SDK is made by Stainless; all errors of that are of its class `failure`."""
 
     failure: ClassVar[str]
 

@@ -132,12 +132,7 @@ async def _texts(body: AsyncIterable[bytes]) -> AsyncIterator[str]:
 
 
 def body_guard(byte_stream: type[Any], limit: int) -> Callable[[Any], Awaitable[None]]:
-    """A hook for an HTTP client's responses: no body, of a reply or of an error, is read beyond `limit` bytes.
-
-    Args:
-        byte_stream: the HTTP library's class of asynchronous bodies.
-        limit: bytes.
-    """
+    """A response hook for an HTTP client with that class of bodies: nothing is read beyond `limit` bytes."""
 
     class Capped(byte_stream):  # type: ignore[misc]  # the class differs by library
         def __init__(self, inner: Any) -> None:

@@ -24,10 +24,7 @@ _ZEROS = re.compile(r"^[-+]?0*|0+$")
 class Alteration:
     """An altered text, and where it was altered.
 
-    Attributes:
-        of: what an atom that follows no alteration would say the same of; only one of these need be noticed.
-        sure: without notice it is a fault; else only a question.
-        shown: what was put in place of what.
+    Of those with the same `of` only one need be noticed; unless it is `sure`, no notice is only a question.
     """
 
     way: Way
@@ -44,7 +41,7 @@ class Alteration:
 
 
 def alterations(file: RealFile, entries: Sequence[Entry]) -> list[Alteration]:
-    """What is tried on one file, spread over its entries."""
+    """Alterations of one file, spread over its entries."""
     placed = [entry for entry in entries if entry.line_number and file.lines[entry.line_number - 1].strip()]
     found: list[Alteration] = []
     for entry in _spread(placed):
@@ -97,7 +94,7 @@ def _values(entry: Entry) -> Iterator[str | float]:
 
 
 def places(line: str, value: str | float) -> list[tuple[int, int]]:
-    """Where a value is printed in a line: a text as it is, a number in any unit that is a power of ten."""
+    """Places where a value is printed in a line: a text as it is, a number in any unit that is a power of ten."""
     if isinstance(value, str):
         return [found.span() for found in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", line)]
     wanted = _digits(f"{value:.12g}")

@@ -52,7 +52,7 @@ async def run_tests(examples: Examples, spec: SpecDocument) -> tuple[Combination
 def _tests(
     item: ValidationItem, example: SpecExample, entries: Sequence[Entry], selective: Waivers
 ) -> Iterator[tuple[str, Requirements, Waivers]]:
-    """What is asked of an example: one that holds passes by its own text and fails by any other."""
+    """Tests of an example: one that holds passes by its own text and fails by any other."""
     yield "base", _NO_PATTERN, Waivers()
     if example.outcome == "fails":
         yield "global_waiver", _NO_PATTERN, _ALL

@@ -26,12 +26,9 @@ _TOLERANCE: Final = 1e-9
 
 @dataclass(frozen=True)
 class Tried:
-    """What came of one trial.
+    """Outcome of one trial: the checker's `problem`, or why there was nothing to try.
 
-    Attributes:
-        problem: what the checker does wrong, None where it is right.
-        spec: the ItemSpec, not the checker, is at fault: the fields are as it says and give another outcome.
-        untried: why there was nothing to try.
+    With `spec` the ItemSpec is at fault: the fields are as it says and give another outcome.
     """
 
     problem: str | None = None
@@ -119,7 +116,7 @@ class Examples:
         return Tried()
 
     async def _spot(self, example: SpecExample, item: ValidationItem | None) -> tuple[RealFile, int, str] | None:
-        """Where the example's deciding line fits: the file, the line that it replaces, and the line."""
+        """Place that the example's deciding line fits: the file, the line that it replaces, and the line."""
         if item is None:
             return None
         line = await self._deciding_line(example, item)
@@ -166,7 +163,7 @@ class Examples:
     async def judged(
         self, example: SpecExample, item: ValidationItem, requirements: Requirements
     ) -> tuple[Outcome, CheckerConfig, Evidence]:
-        """What the checker makes of the example for one item: its answer, without waivers."""
+        """Judgement of the checker on the example for one item: its answer, without waivers."""
         name = self._name(example)
         answer = await self.prober.answer(name, _ended(example.text))
         kind, rank = classify(name, self.sources)

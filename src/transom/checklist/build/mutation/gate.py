@@ -22,7 +22,7 @@ _SEEDS: Final = (1, 2)
 
 @dataclass(frozen=True)
 class Mutation:
-    """What came of it.
+    """Results of all trials.
 
     Attributes:
         row: the score for `build.json`; None where there was nothing to try.
@@ -40,7 +40,7 @@ class Mutation:
 
 @dataclass
 class _Score:
-    """What was tried and what was not noticed."""
+    """Count of what was tried, and what was not noticed."""
 
     tried: dict[str, int] = field(default_factory=dict)
     survivors: list[Survivor] = field(default_factory=list)
@@ -90,7 +90,7 @@ async def mutate(
 
 
 async def _examples(examples: Examples, spec: SpecDocument, score: _Score) -> tuple[list[str], list[str], list[str]]:
-    """What atom A reads wrong, where the ItemSpec contradicts itself, and what could not be tried."""
+    """Examples that atom A reads wrong, contradictions of the ItemSpec, and what could not be tried."""
     wrong: list[str] = []
     spec_wrong: list[str] = []
     untried: list[str] = []

@@ -33,7 +33,7 @@ _NAME: Final = re.compile(r"[A-Za-z]\w*[\d_]")  # how designs call things; what 
 
 @dataclass(frozen=True)
 class PatternTrial:
-    """What the patterns of Section 4.1 are on the real files.
+    """Results of Section 4.1's patterns on the real files.
 
     Attributes:
         questions: one for each pattern that fills a judged field, at the first line that it matches and on which no

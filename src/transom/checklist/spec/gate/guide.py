@@ -29,7 +29,7 @@ def check_guide(found: Problems, section: GuideSection, parsing: ParsingSection,
 
 
 def check_example_coverage(found: Problems, section: GuideSection, check: CheckSection) -> None:
-    """What whoever writes Section 4 is asked for once; an ItemSpec without examples is none the worse for that.
+    """Examples that the writer of Section 4 is asked for once; an ItemSpec without examples is none the worse for that.
 
     A gate that has none to try says so.
     """

@@ -1,4 +1,4 @@
-"""What a gate collects, and when a text says nothing."""
+"""Findings as a gate collects them, and texts that say nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for the text of every section: no placeholder, no comment, no absolute path, English."""
+"""Rules for the text of every section: no placeholder, no comment, no absolute path, English."""
 
 from __future__ import annotations
 
