@@ -54,6 +54,7 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         def start(context: typer.Context, **given: Any) -> int:
             if not gc.isenabled():
                 gc.freeze()  # all that is imported by now stays to the end; looking at it again and again takes time
+                gc.set_threshold(50_000)  # rules, texts and answers live long: they need no look every time
                 gc.enable()
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
