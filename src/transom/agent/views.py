@@ -51,7 +51,7 @@ _Metadata: TypeAlias = Annotated[Mapping[str, Json], AfterValidator(frozen)]
 
 
 class _View(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class ToolCall(_View):

@@ -198,7 +198,7 @@ class File:
     def accounted(self, made: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Entries, once they are held against the lines that were to be read."""
         took = {number for reader in self.readers for number in reader.took}
-        self.guards.read(made, took, min((reader.late() for reader in self.readers), default=float("inf")))
+        self.guards.read(made, took, min((reader.late for reader in self.readers), default=float("inf")))
         return made
 
     def finish(self) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ class MessageReader:
     """
 
     category = denied = None
+    late = float("inf")  # no entry is to come for a line that was not taken when it was read
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.run = rule, rule["run"]
@@ -129,28 +130,26 @@ class MessageReader:
     def is_row(self, number: int, text: str) -> bool:
         """A line of a table of messages, whose counts are compared; its severity must be known."""
         if row := self.fits("row", text):
-            return self.counted(number, text, row["severity"], row["code"], row["count"])
-        cells = text.strip()[1:].split("|", len(self.columns) - 1) if text.lstrip()[:1] == "|" else []
-        heads = [cell.strip().lower()[:3] for cell in text.strip().strip("|").split("|")] if cells else []
-        if {"id", "sev", "cou"} <= set(heads):
-            self.columns, self.known = heads, False
-            return True
-        if not self.columns or re.fullmatch(r"[\s|+=-]+", text):
-            return bool(self.columns)
-        if len(cells) != len(self.columns):
-            self.columns = []
-            return False
-        named = {head: cell.strip() for head, cell in zip(self.columns, cells, strict=True)}
-        if any((named["id"], named["sev"], named["cou"])):
-            self.known = self.counted(number, text, named["sev"], named["id"], named["cou"])
-        return self.known  # without these the text of the row above goes on
-
-    def counted(self, number: int, text: str, severity: str, code: str, count: str) -> bool:
-        """Whether a row is understood."""
+            severity, code, count = row["severity"], row["code"], row["count"]
+        else:
+            cells = text.strip()[1:].split("|", len(self.columns) - 1) if text.lstrip()[:1] == "|" else []
+            heads = [cell.strip().lower()[:3] for cell in text.strip().strip("|").split("|")] if cells else []
+            if {"id", "sev", "cou"} <= set(heads):
+                self.columns, self.known = heads, False
+                return True
+            if not self.columns or re.fullmatch(r"[\s|+=-]+", text):
+                return bool(self.columns)
+            if len(cells) != len(self.columns):
+                self.columns = []
+                return False
+            named = {head: cell.strip() for head, cell in zip(self.columns, cells, strict=True)}
+            severity, code, count = named["sev"], named["id"], named["cou"]
+            if not (severity or code or count):
+                return self.known  # the text of the row above goes on
         found = [key for key, regex in self.re.get("severities", {}).items() if regex.fullmatch(severity)]
-        if found and count.isdecimal():
-            self.compare(number, text, [((found[0], code), int(count))])
-        return bool(found) and count.isdecimal()
+        self.known = bool(found) and count.isdecimal()
+        self.compare(number, text, [((found[0], code), int(count))] if self.known else [])
+        return self.known
 
     def follow_run(self, number: int, line: str, text: str) -> None:
         """A tool may name itself, or say its last words; or a line shows that what looked like them was not."""
@@ -192,10 +191,6 @@ class MessageReader:
         """Nothing comes of lines with nothing to read but the last one that is not blank."""
         self.last = last or self.last
         return []
-
-    def late(self) -> float:
-        """No entry is to come for a line that was not taken when it was read."""
-        return float("inf")
 
     def end(self) -> list[dict[str, Any]]:
         """The runs, and how the last one ended: `complete`, `open` where nothing tells, null at an error."""

@@ -12,8 +12,9 @@ class RowReader:
 
     `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on;
     `block` are the fields of an open block, which line `shown` began, `head` the columns of an open table; `kept` are
-    entries that wait for the end of the file, by the fields of their group. `steps` are those of the flow that have
-    entries, `denied` is a line that says that there is a violation, `negative` whether a number shows one.
+    entries that wait for the end of the file, by the fields of their group. `any` is whether there is an entry, `over`
+    whether its step of the flow is over; `denied` is a line that says that there is a violation, `negative` whether a
+    number shows one.
     """
 
     def __init__(self, rule: dict[str, Any]) -> None:
@@ -33,10 +34,8 @@ class RowReader:
         self.shown = (0, "")
         self.head: list[str] | None = None
         self.kept: dict[tuple[Any, ...], tuple[int, str, dict[str, Any]]] = {}
-        self.step = 0
-        self.steps: set[int] = set()
         self.denied: tuple[int, str] | None = None
-        self.negative = self.any = False
+        self.negative = self.any = self.over = False
         self.text: list[str] = []
         self.took: set[int] = set()
 
@@ -74,7 +73,7 @@ class RowReader:
         if "strip" in self.re:
             text = self.re["strip"].sub("", text)
         before = len(self.took)
-        self.step += self.finds("steps", text)
+        self.over = self.over or (self.any and self.finds("steps", text))
         if self.finds("until", text):
             self.context = {}
         for found in filter(None, [heading.search(text) for heading in self.above]):
@@ -210,8 +209,7 @@ class RowReader:
             raise ValueError(f"line {number}: which file is meant cannot be told: {line.strip()}")
         self.any = True
         self.measure(number, line, fields)
-        self.steps.add(self.step)
-        if len(self.steps) > 1:
+        if self.over:
             raise ValueError(f"line {number}: an earlier step of the flow has such a line too: {line.strip()}")
         if "reduce" not in self.rule:
             return [self.entry(number, line, fields)]
@@ -284,6 +282,7 @@ class RowReader:
         self.took = set()
         return self.whole()
 
+    @property
     def late(self) -> float:
         """The first line for which an entry may still come."""
         return 1 if self.text else self.joined[0][0] if self.joined else float("inf")
