@@ -86,10 +86,6 @@ class Meter:
 class Derived:
     """The values that follow from a conversation and grow with it: made anew where turns were taken back.
 
-    Args:
-        state: the conversation.
-        next_model: the name of the model that is asked next.
-
     Attributes:
         window: the turns that windows hold, the older part of them folded.
     """

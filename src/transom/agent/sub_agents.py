@@ -153,16 +153,15 @@ async def _answered_by(
             error = ToolExecutionError(f"the sub-conversation failed: {failure.what}", hint="look into it yourself")
             error.egress = _seen_egress(sub, blocks)
             raise error
-        summary = await _summed_up(sub, said, blocks, source, room) if room else Summary(said, "model")
+        summary, tokens = Summary(said, "model"), sub.correction
+        if room:
+            seen = seen_in([block for block in blocks if block.text != source], sub.state.turns)
+            given, also = (source, seen) if source else (seen, "")
+            summary = await in_thread_if_large(
+                len(seen) + len(source), lambda: summarised(said, given, room, tokens, also=also)
+            )
         await _close(sub, summary, blocks)
     return ToolReturn(summary.text, egress=sub.state.egress)
-
-
-async def _summed_up(sub: Session, said: str, blocks: Sequence[Block], source: str, room: int) -> Summary:
-    """An answer within its room, held to its source and to all that was seen beside it."""
-    seen, tokens = seen_in([block for block in blocks if block.text != source], sub.state.turns), sub.correction
-    read, also = (source, seen) if source else (seen, "")
-    return await in_thread_if_large(len(seen) + len(source), lambda: summarised(said, read, room, tokens, also=also))
 
 
 async def _answer(
