@@ -41,8 +41,15 @@ def sent(request: Request) -> str:
     return render(request).as_text()
 
 
+def share_of_window(response: Response) -> tuple[int, int]:
+    """The tokens that the last window took, and those that it may take."""
+    assert response.window is not None
+    shares = response.window.shares
+    return sum(share.used for share in shares), sum(share.limit for share in shares)
+
+
 async def resumed(agent: Agent) -> Response:
-    """What the open message came to, or the last one."""
+    """The response to the open message, or to the last one."""
     found = await agent.resume()
     assert found is not None
     return found

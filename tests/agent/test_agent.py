@@ -36,7 +36,7 @@ from transom.tools import ToolDefinition, ToolLimits
 
 
 def results(request: Request) -> list[str]:
-    """What came back last before a request."""
+    """The results that came back last before a request."""
     turn = request.window.turns[-1]
     assert isinstance(turn, ToolResults)
     return [result.content for result in turn.results]
@@ -540,7 +540,7 @@ def test_the_door_for_code_without_asyncio(tmp_path: Path) -> None:
         assert on.send("and").text == "two"
         context = on.agent.context()
     assert (context.message_count, context.tool_calls, context.provider) == (6, 1, "scripted")
-    assert context.trace_id and 0 < context.window_tokens < context.window_limit
+    assert context.trace_id and context.usage.input_tokens > 0
 
 
 async def test_two_messages_at_once_wait_for_each_other() -> None:

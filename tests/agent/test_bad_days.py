@@ -27,12 +27,12 @@ from tests.conftest import ROOT
 GROWTH = {"memory": 0.15, "objects": 0.02}
 """By what share each may grow after the first fifth. Memory is also what the allocator does not give back."""
 MEANS = dict.fromkeys(("cut", "reset", "stall", ""), "NetworkFailed") | {"429": "RateLimited"}
-"""What a caller makes of a fault; of the others a ProviderError. "" is an answer that comes too late."""
+"""The errors that a caller makes of a fault; of others a ProviderError. "" is an answer that comes too late."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many conversations and kills, within which limits."""
+    """The number of conversations and kills, and the limits."""
 
     conversations: int
     kills: int
@@ -54,7 +54,7 @@ SIZES = [
 
 @dataclass
 class Lives:
-    """What a program said, life by life, until it came to its end."""
+    """The words of a program, life by life, until it came to its end."""
 
     kills: int = 0
     recovered: list[str] = field(default_factory=list)

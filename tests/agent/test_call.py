@@ -46,12 +46,12 @@ async def ask(
 
 async def test_a_readable_reply_is_asked_for_once(tmp_path: Path) -> None:
     answer, provider = await ask(tmp_path, "ok 1")
-    assert (answer.value, answer.asked, len(provider.requests)) == ("ok 1", 1, 1)
+    assert (answer.value, len(provider.requests)) == ("ok 1", 1)
 
 
 async def test_the_second_request_says_what_was_wrong(tmp_path: Path) -> None:
     answer, provider = await ask(tmp_path, "hm", "ok 2")
-    assert (answer.value, answer.asked) == ("ok 2", 2)
+    assert (answer.value, len(provider.requests)) == ("ok 2", 2)
     assert "there is no ok" in provider.requests[1].window.text("retry")
     assert provider.requests[0].window.text("retry") == ""
 
@@ -77,7 +77,7 @@ async def test_an_answer_without_complaints_is_asked_for_once(tmp_path: Path) ->
 
 async def test_complaints_go_back_once_with_the_answer(tmp_path: Path) -> None:
     answer, provider = await reviewed(tmp_path, "ok 12", "ok1")
-    assert (answer.value, answer.asked) == ("ok1", 2)
+    assert (answer.value, len(provider.requests)) == ("ok1", 2)
     retry = provider.requests[1].window.text("retry")
     assert retry.count("- too long") == 2
     assert retry.endswith("ok 12")

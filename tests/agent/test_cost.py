@@ -1,4 +1,4 @@
-"""What a turn costs, as counts that are the same on every machine: calls, and bytes of the journal."""
+"""The cost of a turn, as counts that are the same on every machine: calls, and bytes of the journal."""
 
 from __future__ import annotations
 

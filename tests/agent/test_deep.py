@@ -57,7 +57,7 @@ async def test_a_provider_of_ones_own_may_nest_as_it_likes(tmp_path: Path, level
 
 
 async def test_a_journal_that_holds_such_a_call_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it was kept before there was a bound."""
+    """A message as it was kept before there was a bound."""
     ran: list[int] = []
     with monkeypatch.context() as before:
         before.setattr(provider, "is_deep", lambda _: False)

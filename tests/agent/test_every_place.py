@@ -48,7 +48,7 @@ KINDS: list[What] = [
     "kill", "cancel", "cancel asked", "cancel tool", "cancel tick", "fail", "refuse", "full", "cap", "hear"
 ]  # fmt: skip
 HELD: list[What] = ["kill", "full", "cancel tool", "cancel", "cancel asked", "fail", "refuse"]
-"""Of what programs open and fold themselves."""
+"""The kinds of stops of programs that open and fold conversations themselves."""
 ENDS: dict[What, list[Then]] = {"kill": ["new"], "full": ["new"], "cap": ["same"], "hear": ["same"]}
 
 
@@ -66,7 +66,7 @@ def stops(scene: Scene, what: What) -> list[Stop]:
 
 
 def tried(whole: Undisturbed, what: What, folder: Path, most: int, ways: int | None = None) -> dict[str, Any]:
-    """What is wrong, by the place.
+    """The faults, by the place.
 
     Args:
         whole: what should come.

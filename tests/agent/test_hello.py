@@ -1,4 +1,4 @@
-"""What a newcomer writes first: a text, a function, a name; and what is said where these are wrong."""
+"""The first program of a newcomer: a text, a function, a name; and what is said where these are wrong."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from transom.runs import Run, Workspace
 
 
 def journal(work: Path) -> tuple[list[str], int]:
-    """What the journal says was asked and done, as the log has it, and the number of its records."""
+    """The requests and calls of the journal, as the log has them, and the number of its records."""
     found: list[Any] = asyncio.run(records(work))
     came = [str(r.data["outcome"]["result"]["content"]) for r in found if r.kind == "tool_result"]
     tools = [one.replace("saw", "did") for one in came]

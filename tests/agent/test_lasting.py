@@ -1,4 +1,4 @@
-"""What was said in a kept conversation stays said: whatever fails, is cut off, or is another program the next day."""
+"""A kept conversation keeps what was said: whatever fails, is cut off, or is another program the next day."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_another_prompt_tool_or_model_counts_from_the_next_message_on(
 
 
 async def windows(folder: Path) -> list[dict[str, Any]]:
-    """What each journaled call of the one conversation saw."""
+    """The windows of the journaled calls of the one conversation."""
     async with Workspace.at(folder).open_store() as store:
         (stream,) = [name for name in store.streams() if name.startswith("run/")]
         return requests_of(store, store.read(stream))
@@ -229,7 +229,7 @@ async def test_a_listener_that_fails_fails_no_delegation() -> None:
         if event.conversation != "main":
             raise BrokenPipeError("nobody listens")
 
-    wanted = ToolCall("1", "delegate", {"purpose": "Is it there?", "sources": []})
+    wanted = ToolCall("1", "delegate", {"purpose": "Is it there?"})
     script: dict[str, list[Any]] = {SEAT.name: [asks(wanted), "so"], f"{SEAT.name}.sub": ["it is there"]}
     provider = ScriptedProvider(script)
     async with Agent(replace(SEAT, strategy="sub_conversation"), provider=provider, on_event=listen) as agent:

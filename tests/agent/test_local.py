@@ -1,4 +1,4 @@
-"""What is marked local stays, whichever way round: through sub-conversations, parts of what is kept, and replies."""
+"""Text that is marked local stays, either way: through sub-conversations, parts of what is kept, and replies."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def seat(name: str, *answers: Any, local: bool) -> ScriptedProvider:
 
 
 def two(main: Sequence[Any], sub: Sequence[Any], *, local: bool = False, policy: EgressPolicy | None = None) -> Any:
-    """Who answers a conversation, who its sub-conversations, and the chain of both: one here, the other elsewhere."""
+    """The providers of a conversation and of its sub-conversations, and the chain of both: one here, one elsewhere."""
     one, other = seat("t.seat", *main, local=local), seat("t.seat.sub", *sub, local=not local)
     return one, other, Chain((one,), policy=policy or EgressPolicy(), seats={"t.seat.sub": Chain((other,))})
 
 
-def delegates(purpose: str = "look", *sources: str) -> Reply:
-    return asks(ToolCall("d", "delegate", {"purpose": purpose, "sources": [*sources]}))
+def delegates(purpose: str = "look") -> Reply:
+    return asks(ToolCall("d", "delegate", {"purpose": purpose}))
 
 
 def none_told(*providers: ScriptedProvider) -> bool:

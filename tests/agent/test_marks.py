@@ -1,4 +1,4 @@
-"""What code says of a conversation's events: in a tool, fresh and resumed."""
+"""Marks of code on a conversation's events: in a tool, fresh and resumed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_what_is_folded_is_read_back_where_it_was_said() -> None:
     """A sub-conversation reads its own events, and its parent's are not among them."""
     calls = [asks(ToolCall(f"c{n}", "look", {"at": f"{n}"})) for n in range(55)]
     read = asks(ToolCall("r", "read_slice", {"source": "event 2"}))
-    delegated = asks(ToolCall("d", "delegate", {"purpose": "look closer", "sources": []}))
+    delegated = asks(ToolCall("d", "delegate", {"purpose": "look closer"}))
     provider = ScriptedProvider(
         {SEAT.name: [*calls, read, delegated, "done"], f"{SEAT.name}.sub": [*calls[10:], *calls[:10], read, "found"]}
     )

@@ -167,7 +167,7 @@ replies = st.lists(
 @given(st.lists(st.tuples(texts.filter(str.strip), replies), min_size=1, max_size=3))
 @settings(max_examples=20, deadline=None)
 def test_any_conversation_is_told_by_its_journal(sends: list[tuple[str, list[Reply]]]) -> None:
-    """What was asked and said is in the history, in order and word for word, before and after a restart."""
+    """All that was asked and said is in the history, in order and word for word, before and after a restart."""
 
     async def talk(folder: Path, *, fresh: bool) -> tuple[Conversation, list[Any]]:
         script = [reply for _, said in sends for reply in [*said, "end"]]

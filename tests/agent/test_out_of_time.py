@@ -84,7 +84,7 @@ async def test_other_calls_and_those_that_may_be_repeated_ask_nobody(tmp_path: P
 
 
 def test_what_was_done_after_all_is_in_doubt_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a tool that is run again for the same call: it came to its end, and the next one begins it as any other."""
+    """A tool that is run again for the same call: it came to its end, and the next one begins it as any other."""
     root, slow = tmp_path / ".transom", Slow(1)
     with pytest.raises(Paused) as paused:
         asyncio.run(say(root, slow, asks(look("a", "1")), asks(look("a", "2")), fresh=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, tool
+from tests.agent.helpers import SEAT, asks, look, resumed, scripted, sent, share_of_window, tool
 from tests.cli.helpers import transom
 from transom.agent import Agent, Budget, Home
 from transom.agent.models import Event, ReplyDelta, ReplyReceived
@@ -55,11 +55,9 @@ async def test_the_schema_of_the_answer_takes_room_in_the_window() -> None:
     with pytest.raises(WindowOverflow, match="stable_prefix 17"):
         go_on(wide, [], history, budget=small)
     async with Agent(wide, provider=ScriptedProvider(lambda request: "{}", caps=untaught)) as agent:
-        await agent.send("How many?")
-        used = agent.context().window_tokens
+        used = share_of_window(await agent.send("How many?"))[0]
     async with Agent(SEAT, provider=ScriptedProvider(lambda request: "{}", caps=untaught)) as agent:
-        await agent.send("How many?")
-        assert used > agent.context().window_tokens + 1_000
+        assert used > share_of_window(await agent.send("How many?"))[0] + 1_000
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ async def test_messages_without_an_answer_make_room_for_the_next_one(tmp_path: P
 
 
 async def test_a_journal_with_a_message_that_is_too_long_is_left_behind(tmp_path: Path) -> None:
-    """As it was kept before such a message was refused."""
+    """A message as it was kept before such a one was refused."""
     async with agent(tmp_path, scripted(RequestRefused("not now"))) as talk:
         with pytest.raises(RequestRefused):
             await talk.send("long")

@@ -1,4 +1,4 @@
-"""What a run or an agent was answered, in a file, and played again without a model."""
+"""The answers to a run or an agent, in a file, and played again without a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers an agent by a name and the settings, each role by its own model; against a real server."""
+"""The providers of an agent by a name and the settings, each role by its own model; against a real server."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def test_each_role_has_its_own_model(desk: Desk) -> None:
             "sub_conversation": {"model": "small", "temperature": 0.5, "max_tokens": 55},
         },
     )
-    answers = iter([whole(ToolCall("1", "delegate", {"purpose": "Look.", "sources": []})), whole(Text("found"))])
+    answers = iter([whole(ToolCall("1", "delegate", {"purpose": "Look."})), whole(Text("found"))])
     desk.server.answer = lambda wire, seen: wire.answer(200, next(answers, whole(Text("done"))))
     async with Agent(DELEGATING, provider="openai:big", at=Home(desk.folder / "kept", "t")) as agent:
         assert (await agent.send("go")).text == "done"
@@ -151,7 +151,7 @@ async def test_two_scripted_providers_answer_each_its_role(tmp_path: Path) -> No
             assert inner is not None and inner.metadata["by"] == ["small"]
         return first, second
 
-    delegate = asks(ToolCall("1", "delegate", {"purpose": "Look.", "sources": []}))
+    delegate = asks(ToolCall("1", "delegate", {"purpose": "Look."}))
     first, second = await program([delegate, "done"], [asks(look("a")), "found"])
     assert (len(first.requests), len(second.requests)) == (2, 2)
     first, second = await program([], [])
@@ -190,7 +190,7 @@ async def test_limits_are_kept_in_the_agents_own_store(desk: Desk) -> None:
 
 @pytest.mark.slow
 async def test_limits_hold_among_the_agents_of_a_workspace_and_among_those_without_one(desk: Desk) -> None:
-    """Who has spent the minute elsewhere waits here: under another name, in another loop."""
+    """An agent that has spent the minute elsewhere waits here: under another name, in another loop."""
     desk.settle(execution={"enable_streaming": False}, llm={})
     limited = load_settings(desk.folder, environ={"TRANSOM_LLM__OPENAI__REQUESTS_PER_MINUTE": "3"})
 

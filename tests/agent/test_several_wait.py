@@ -1,4 +1,4 @@
-"""Where several calls wait for a person, what she is shown is what she answers."""
+"""Several calls that wait for a person: the one that is shown is the one that is answered."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_a_call_that_was_given_up_waits_for_nobody(here: Path, capsys: pytest.Ca
 @pytest.mark.parametrize("opened", [True, False], ids=["by the program", "by a call"])
 async def test_what_waits_inside_waits_as_long_as_somebody_waits_for_it(tmp_path: Path, opened: bool) -> None:
     bank = Bank(tmp_path)
-    delegates = asks(ToolCall("1", "delegate", {"purpose": "pay", "sources": []}))
+    delegates = asks(ToolCall("1", "delegate", {"purpose": "pay"}))
     said: list[str | Reply] = ["ok"] if opened else [delegates, "ok"]
     provider = ScriptedProvider({SEAT.name: said, f"{SEAT.name}.sub": [BOTH]})
     role = replace(SEAT, strategy="sub_conversation")

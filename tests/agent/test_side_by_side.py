@@ -18,7 +18,7 @@ from transom.tools.definition import Effect
 
 
 def tools(did: list[str]) -> list[ToolDefinition]:
-    """One that may be called at any time, one that must not run twice, and one that a person lets run."""
+    """A tool that may be called at any time, one that must not run twice, and one that a person lets run."""
 
     def named(name: str, effect: Effect) -> ToolDefinition:
         def run(arguments: Arguments) -> Json:
@@ -55,7 +55,7 @@ async def test_a_call_that_waits_for_a_person_beside_some_that_do_not(tmp_path: 
 
 async def test_three_things_that_are_looked_into_at_once(tmp_path: Path) -> None:
     did: list[str] = []
-    asked = [ToolCall(str(number), "delegate", {"purpose": f"q{number}", "sources": []}) for number in range(3)]
+    asked = [ToolCall(str(number), "delegate", {"purpose": f"q{number}"}) for number in range(3)]
 
     def answer(request: Request) -> str | Reply:
         came = any(isinstance(turn, ToolResults) for turn in request.window.turns)

@@ -103,6 +103,6 @@ async def test_many_conversations_share_a_database_that_the_program_has_open(tmp
 
 
 def handles() -> int:
-    """How many times this process has a workspace's database open."""
+    """The number of times that this process has a workspace's database open."""
     files = Path("/proc/self/fd").iterdir()
     return sum(os.path.realpath(one).endswith("/state.db") for one in files)

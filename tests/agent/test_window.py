@@ -1,4 +1,4 @@
-"""What the windows of an agent hold: as its settings and its model have it; estimates that usage corrects."""
+"""The content of an agent's windows: as its settings and its model have it; estimates that usage corrects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.helpers import SEAT, asks, look, tool
+from tests.agent.helpers import SEAT, asks, look, share_of_window, tool
 from tests.llm.conformance.dialects import DIALECTS
 from tests.llm.conformance.server import LocalServer, Seen, Wire
 from transom.agent import Agent, Home, Setup
@@ -172,18 +172,16 @@ async def test_the_shares_are_settings() -> None:
 async def test_a_window_that_is_only_guessed_refuses_nothing() -> None:
     provider = ScriptedProvider({SEAT.name: ["done"]}, caps=Capabilities(8_000, context_known=False))
     async with Agent(SEAT, provider=provider) as agent:
-        await agent.send("hi")
-        assert agent.context().window_limit == 90_000 - 16_384
+        assert share_of_window(await agent.send("hi"))[1] == pytest.approx(90_000 - 16_384, abs=9)
 
 
 @pytest.mark.parametrize("window", [8_000, 40_000])
 async def test_a_models_window_is_the_budget_and_the_reply_leaves_room_in_it(window: int) -> None:
     provider = ScriptedProvider({SEAT.name: ["done"]}, caps=Capabilities(window))
     async with Agent(SEAT, provider=provider) as agent:
-        await agent.send("hi")
-        limit = agent.context().window_limit
+        limit = share_of_window(await agent.send("hi"))[1]
     reply = min(16_384, window // 2)
-    assert limit == int(window * 0.9) - reply
+    assert limit == pytest.approx(int(window * 0.9) - reply, abs=9)
     assert provider.requests[0].settings.max_tokens == reply
 
 
@@ -191,8 +189,7 @@ async def test_a_setting_of_the_window_goes_before_what_the_model_says(tmp_path:
     provider = ScriptedProvider({SEAT.name: ["done"]}, caps=Capabilities(8_000))
     setup = Setup(provider, Settings.model_validate({"window": {"tokens": 50_000}}))
     async with Agent(SEAT, provider=setup, at=Home(tmp_path, "t")) as agent:
-        await agent.send("hi")
-        assert agent.context().window_limit == 45_000 - 16_384
+        assert share_of_window(await agent.send("hi"))[1] == pytest.approx(45_000 - 16_384, abs=9)
 
 
 TEXTS = (
@@ -203,7 +200,7 @@ TEXTS = (
 
 
 def counted(body: Any) -> int:
-    """What the server's tokenizer makes of a request: half as much again as usual, and more for numbers and marks."""
+    """The tokens that the server counts in a request: half as much again as usual, more for numbers and marks."""
     said = [message["content"] or "" for message in body["messages"]]
     called = [json.dumps(message.get("tool_calls", "")) for message in body["messages"]]
     whole = "".join([*said, *called, json.dumps(body["tools"])])
@@ -240,7 +237,7 @@ async def test_over_a_real_server_estimates_are_within_a_tenth_after_five_turns(
 
 
 async def test_a_message_s_own_blocks_stand_in_its_windows_alone(tmp_path: Path) -> None:
-    """What stands around a conversation is found once a message, not once for good."""
+    """The frame around a conversation is found once a message, not once for good."""
     seat = replace(SEAT, sees=SEAT.sees | {"config"})
     provider = ScriptedProvider(lambda request: request.window.text("config") or "nothing")
     async with Agent(seat, provider=provider, at=Home(tmp_path, "t")) as agent:

@@ -27,7 +27,7 @@ def openai(stop: str, **message: Any) -> tuple[Dialect, Any]:
 
 
 def refused(dialect: Dialect, messages: list[Any]) -> str | None:
-    """What the vendor's own server refuses of what an assistant is said to have said."""
+    """The messages of an assistant that the vendor's own server refuses."""
     for message in messages:
         content = message.get("content")
         if message["role"] != "assistant":

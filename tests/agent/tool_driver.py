@@ -44,8 +44,8 @@ TOOL_ROLE = Role(
 
 def calls_of(answer: Answer[str]) -> list[tuple[ToolCall, ToolResult]]:
     """Each call that was made before an answer, with its result."""
-    made = [call for turn in answer.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
-    came = [result for turn in answer.turns if isinstance(turn, ToolResults) for result in turn.results]
+    made = [call for turn in answer.request.window.turns if isinstance(turn, AssistantMessage) for call in turn.calls]
+    came = [result for turn in answer.request.window.turns if isinstance(turn, ToolResults) for result in turn.results]
     return list(zip(made, came, strict=True))
 
 

@@ -24,7 +24,7 @@ def text(said: str) -> Reply:
 
 
 class World:
-    """What tools do is counted here, and who was asked."""
+    """Counts of what tools do, and of who was asked."""
 
     def __init__(self) -> None:
         self.done: Counter[str] = Counter()

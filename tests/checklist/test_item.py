@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transom.checklist.atoms import AnyOf, Waiver
-from transom.checklist.item import Item, item_findings, load_item, parse_item
+from transom.checklist.item import Item, load_item, parse_item
 from transom.errors import InputError
 
 HEAD = "description: Confirm the clocks.\n"
@@ -224,15 +224,6 @@ def test_under_a_global_waiver_items_are_comments_not_patterns() -> None:
     assert read.waivers is not None
     assert read.waivers.value == 0
     assert [(w.pattern, w.reason) for w in read.waivers.waive_items] == [("regex:[ is fine here", "a"), ("why", None)]
-
-
-def test_the_lint_reports_what_a_run_would_take(tmp_path: Path) -> None:
-    path = write(tmp_path, HEAD + FILES + "requirements: {value: 1, pattern_items: ['regex:a|b']}\n")
-    findings = item_findings(path)
-    assert any(f.gate == "item" and f.line == 3 and "any_of" in f.message for f in findings)
-    stopped = item_findings(write(tmp_path, "description: 5\n"))
-    assert [f.line for f in stopped] == [1]
-    assert item_findings(write(tmp_path, HEAD + FILES)) == []
 
 
 @pytest.mark.parametrize("text", ["description: x\r\ninput_files:\r\n- a.log\r\n", "\ufeffdescription: x\n" + FILES])

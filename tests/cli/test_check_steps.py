@@ -97,14 +97,14 @@ def test_run_refuses_a_checker_that_is_stale(after: Callable[..., Desk]) -> None
     build = "; build one with: transom check all VER-01.yaml"
     edit(item, "correct.", "correct. One item per file.")
     assert desk.check("run", "VER-01.yaml", "-q").line() == (
-        f"VER-01.yaml: its description changed since its checker was built{build}"
+        f"VER-01.yaml: its description or its ItemSpec changed since its checker was built{build}"
     )
     edit(item, "correct. One item per file.", "correct.")
     assert desk.check("run", "VER-01.yaml", "-q").code == 0
     edit(desk.here / "out" / "VER-01_ItemSpec.md", "**Purpose**:", "**Purpose**: In short:")
     assert desk("check", "spec", "VER-01.yaml", "-o", "out", "-q").code == 0
     assert desk.check("run", "VER-01.yaml", "-q").line() == (
-        f"VER-01.yaml: its ItemSpec changed since its checker was built{build}"
+        f"VER-01.yaml: its description or its ItemSpec changed since its checker was built{build}"
     )
     assert desk.check("all", "VER-01.yaml", "-o", "out", "-q").code == 0
     assert desk.check("run", "VER-01.yaml", "-q").code == 0

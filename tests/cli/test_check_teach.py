@@ -167,17 +167,19 @@ def test_a_last_line_is_an_end_where_it_says_so_and_stands_once(lines: list[str]
 
 
 @pytest.mark.slow
-def test_a_terminal_is_asked_until_nothing_is_read_wrongly(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Words that are no number show the lines that hold them; an end of the answers keeps nothing."""
+def test_a_terminal_is_asked_for_marks_until_that_is_all(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Words that are no mark show the lines that hold them; a line is what it was called last."""
     desk = Desk(here, capfd)
     (desk.here / "it.log").write_text(LOGS["esd"][1])
     item = desk.here / "IT.yaml"
     item.write_text(f"description: {LOGS['esd'][0]}\ninput_files: [it.log]\n")
-    code, shown = _typed("check", "teach", "IT.yaml", answers=["99", "EXPOSED", "4", "5", "good", "n", "\x04"])
-    assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (2, False, False), shown
-    assert "it.log has 7 lines, 0 with '99'" in shown and "it.log has 7 lines, 1 with 'EXPOSED'" in shown
-    assert "it.log: complete with the line\r\n       7  Audit done." in shown and "the answers ended" in shown
-    code, shown = _typed("check", "teach", "IT.yaml", answers=["4", "5", "bad", "be", "be", "3", "good", ""])
+    code, shown = _typed("check", "teach", "IT.yaml", answers=["99", "EXPOSED", "bad 99", "good 4", "\x04"])
+    assert (code, "reads_as" in item.read_text(), (desk.here / "knowledge").exists()) == (3, False, False), shown
+    assert "it.log: 0 lines with '99'" in shown and "it.log: 1 line with 'EXPOSED'" in shown
+    assert "99: there are 7 lines; count from 1; that mark does not count" in shown
+    assert "it.log: complete with the line\r\n       7  Audit done." in shown and "nothing was kept" in shown
+    marks = ["good it.log:4", "beside 5", "beside 3", "beside 6", "bad 5", ""]
+    code, shown = _typed("check", "teach", "IT.yaml", answers=marks)
     assert code == 1 and "FAIL" in shown.partition("kept as")[2], shown
     assert desk("check", "run", "IT.yaml", "--format", "json", "-q").document["missing_items"][0]["line_number"] == 5
 

@@ -13,8 +13,6 @@ import pytest
 from tests.cli.checks import EXAMPLES, Desk
 from tests.llm.conformance.dialects import DIALECTS, Dialect, OpenAI
 from tests.llm.conformance.server import LocalServer, Seen, Wire
-from transom.cli.doctor import brief
-from transom.config import OpenAISettings
 from transom.llm import Text, ToolCall
 
 RECORDING = Path(__file__).parents[1] / "checklist" / "recordings" / "clock_periods"
@@ -103,9 +101,9 @@ def test_an_address_that_is_none_is_one_line_without_a_password(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "right-key")
     says = r"'.*' is no address of a server: .*; say http://HOST:PORT or https://HOST$"
-    for words in (["openai:m"], ["openai"]):
-        done = desk("doctor", "--provider", *words, "--base-url", url)
-        assert re.search(says, (done.out + done.err).strip())
+    for words in (["--provider", "openai:m"], []):
+        done = desk("doctor", *words, "--base-url", url)
+        assert re.search(says, done.out + done.err, re.M)
         assert "defect" not in done.err
         assert "planted" not in done.out + done.err
 
@@ -122,12 +120,6 @@ def test_a_key_that_its_server_repeats_is_not_printed(
         assert done.out.count("is it?") == 4, done.out
         assert "right-and-long" not in done.out + done.err
         assert "\x1b[2J" not in done.out
-
-
-def test_a_server_that_is_tried_is_not_waited_for_as_for_an_answer() -> None:
-    assert brief(OpenAISettings()).timeout_seconds == 30
-    assert brief(OpenAISettings(timeout_seconds=5)).timeout_seconds == 5
-    assert brief(OpenAISettings()).retry.max_attempts == 1
 
 
 def recorded(dialect: Dialect) -> Any:

@@ -106,7 +106,7 @@ def test_a_run_is_found_by_its_id_its_beginning_or_its_name(here: Path, capsys: 
         assert out == ""
         return err
 
-    assert "no run '2026': none was started here yet; give --workspace" in said("runs", "show", "2026")
+    assert "no run '2026'; there is none here yet; give --workspace" in said("runs", "show", "2026")
     _, run = walked(here)
     for command in (["runs", "show"], ["window", "show"]):
         assert shown(capsys, *command, "x")["run_id"] == run

@@ -60,8 +60,8 @@ def test_an_unknown_or_unclear_trace(here: Path, capsys: pytest.CaptureFixture[s
     for command in ("list", "stats"):
         assert said(capsys, command) == (0, f"no traces in {folder}\n", "")
     assert said(capsys, "stats", "--since", "7d") == (0, f"no traces of the last 7d in {folder}\n", "")
-    told = f"transom: {folder}: no trace 'abc'; there is none here yet\n"
-    assert said(capsys, "show", "abc") == (2, "", told)
+    hint = "there is none here yet; give --workspace, or change to the folder of its start"
+    assert said(capsys, "show", "abc") == (2, "", f"transom: {folder}: no trace 'abc'; {hint}\n")
     assert not folder.parent.exists(), "looking makes nothing"
     _, run = walked(here)
     assert main(["trace", "show", f"{run}x"]) == 2

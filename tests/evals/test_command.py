@@ -102,7 +102,6 @@ def test_each_epoch_is_asked_anew_and_no_item_is_claimed_for_the_workspace(comma
     [
         ({}, ("run", "nowhere"), "nowhere: suite.yaml is missing"),
         ({}, ("run", "suite", "--only", "sun"), "no scenario has the id or tag 'sun'; known: moon"),
-        ({}, ("run", "suite", "--baseline", "v9"), "unknown evaluation 'v9'"),
         ({}, ("run", "suite", "--report", "pdf:x"), "write FORMAT:PATH with one of json, junit"),
         ({}, ("run", "suite", "--judge", "nobody"), "nobody"),
         ({"tgas": []}, ("run", "suite"), "scenario.yaml:5: unknown key tgas; did you mean tags?"),

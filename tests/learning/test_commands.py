@@ -81,7 +81,6 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert "retired" in terminal.run("playbook", "retire", "str-00002", "--why", "wrong since release 9")
     again = terminal.run("playbook", "add", "str", "use shells BELOW 3 mm")
     assert "is retired (wrong since release 9); transom playbook retire str-00002 --undo" in again
-    assert {one["id"] for one in terminal.json("playbook", "list", "--retired")["items"]} == {"str-00002", "mis-00001"}
     assert "restored" in terminal.run("playbook", "retire", "str-00002", "--undo")
     assert terminal.run("playbook", "prune") == "0 insights retired\n"
     assert terminal.json("playbook", "prune", "--threshold", "1") == {"items_pruned": 0}

@@ -102,7 +102,7 @@ async def delegate(root: Path) -> list[SpanRow]:
         first = len(request.window.turns) <= 1
         if request.role.endswith(".sub"):
             return asks(look("a", "s1")) if first else Reply((Text("a is there"),))
-        call = ToolCall("d1", "delegate", {"purpose": "find a", "sources": []})
+        call = ToolCall("d1", "delegate", {"purpose": "find a"})
         return asks(call) if first else Reply((Text("done"),))
 
     seat = replace(SEAT, strategy="sub_conversation")

@@ -12,9 +12,9 @@ from transom.agent.messages import again, checked_text, keep_answer, say
 from transom.agent.models import Budget, OnEvent, Response
 from transom.agent.session import Meter, Session
 from transom.agent.setup import NAMELESS, AgentLocation, AgentPlace, Setup
-from transom.agent.sub_agents import SubAgent, close_program_sub, equip, open_program_sub
+from transom.agent.sub_agents import close_program_sub, equip, open_program_sub
 from transom.agent.views import Conversation as ConversationView
-from transom.agent.views import ConversationContext, Message, SubConversation, context_of, conversations
+from transom.agent.views import ConversationContext, Message, SubConversation, view_of
 from transom.canonical import whole_text
 from transom.context.oversized import BlockSource, KeepsAnswers
 from transom.context.summary import Summary
@@ -38,11 +38,8 @@ class Agent:
     answered from the journal and goes on where it stopped: nothing is asked or done twice.
 
     Args:
-        role: who is talked with; a text is the prompt of a role `agent`. It declares the tools that are given here or
-            registered later; those that it names itself have to be among the former.
-        provider: who answers: `anthropic:NAME`, `package.module:Class` or the like, made as the settings of the
-            current folder have it; a provider, a chain, or a `Setup` of one of these and settings. None: as
-            `llm.agent` says; where `at` is a stage or a run, that knows.
+        role: who is talked with; a text is the prompt of a role `agent`. Tools that it names itself must be given.
+        provider: who answers, as in `Setup`: a name, a provider, a chain; or a `Setup` with settings of its own.
         tools: what it may call: plain functions (see `tool`), tools, and `SubAgent`s that it may hand tasks to.
         at: where it lives: a stage of a run, whose function runs again; a run, which keeps it beside its stages; either
             under a name (`stage.named("q0")`); a `Home` of its own; or None for one that is gone when it is closed.
@@ -51,13 +48,8 @@ class Agent:
         on_event: hears what happens while it happens.
 
     Raises:
-        ToolError: a tool whose name is taken, or whose schema is none; a function without type hints; a tool that the
-            role names and is not given.
-        InputError: no role, tools or place to live; neither or both of provider and stage; a name that there is not, or
-            whose key or SDK is missing; a cap in dollars on a model whose price is not known; a strategy that needs
-            what is not there.
-        RunError: its name is taken, or a tool handler of its own run makes it.
-        SettingsError: the settings cannot be used.
+        InputError, ToolError, RunError, SettingsError: something cannot be used as it is given, or a tool handler of
+            its own run makes it.
     """
 
     def __init__(
@@ -65,17 +57,17 @@ class Agent:
         role: Role | str,
         *,
         provider: str | Provider | Chain | Setup | None = None,
-        tools: Iterable[ToolDefinition | SubAgent | Function] = (),
+        tools: Iterable[ToolDefinition | Function] = (),
         at: AgentLocation = None,
         budget: Budget | None = None,
         sources: Sequence[BlockSource] = (),
         on_event: OnEvent | None = None,
     ) -> None:
         role = Role(NAMELESS, role) if isinstance(role, str) else role
-        own, self._sub_agents = _checked(role, tools)
+        given = _checked(role, tools)
         self._place = AgentPlace(role.name, provider, at)
         self._role = self._place.setup.role(role, memory=any(isinstance(one, KeepsAnswers) for one in sources))
-        self._toolbox = Toolbox(own, redact=Redactor(secrets=self._place.chain.secrets))
+        self._toolbox = Toolbox(given, redact=Redactor(secrets=self._place.chain.secrets))
         self._meter, self._sources = Meter(), tuple(sources)
         self.budget, self._on_event = budget or Budget(), on_event
         self._begin()
@@ -106,10 +98,9 @@ class Agent:
             InputError: it is no text, or a blank one; nothing was said.
             RunError: it is kept, and something else was said here before; or a tool handler of its own run says it.
             Unanswered: it failed when the program ran before, and something else was said then.
-            WindowOverflow: it could never fit; nothing was said. Also later, see below.
             Paused: a person has to say something first; see `decide`.
-            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could be had. The
-                conversation is whole after any of them, and `resume` tries again.
+            ProviderError, EgressError, VisibilityError, WindowOverflow, ReplyError: no answer could be had; the
+                conversation is whole, and `resume` tries again.
         """
         self._refuse()
         async with self._lock:
@@ -123,12 +114,7 @@ class Agent:
     async def resume(self) -> Response | None:
         """Go on from the end of what was said, and finish what is open; None where nothing was said yet.
 
-        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. At a cap that nobody
-        raised the message ends again where it was, and nobody is asked.
-
-        Raises:
-            RunError: a tool handler of its own run does this.
-            ProviderError and others: see `send`.
+        Use it to go on after a kill, an error, a pause, or at a cap once the budget is raised. For errors see `send`.
         """
         self._refuse()
         async with self._lock:
@@ -151,10 +137,7 @@ class Agent:
         return response
 
     async def decide(self, answer: str, question: str | None = None, reason: str = "", *, by: str = "") -> None:
-        """Record what a person says to a tool call that waits; then `resume`, or run the program again.
-
-        Where several wait, `question` is the fingerprint in `Paused.question`; see `Run.decide`.
-        """
+        """Record what a person says to a tool call that waits, see `Run.decide`; then `resume`, or run it all again."""
         await (await self._open()).stage.host.decide(answer, question, reason, by=by)
 
     # -- sub-conversations --------------------------------------------------------------------------------------------
@@ -163,11 +146,6 @@ class Agent:
         """An agent with a window of its own that looks into one thing; it has this one's tools and budget.
 
         Run again, the program finds it by its name, or by its purpose and background.
-
-        Args:
-            purpose: what it is to find out.
-            background: what it has to know for that.
-            name: tells it from others of the same purpose.
 
         Raises:
             InputError: no purpose.
@@ -191,12 +169,8 @@ class Agent:
     async def close_sub(self, sub: Agent) -> Summary:
         """Have a sub-conversation sum up, tell this conversation, and archive it.
 
-        Numbers and ids of the summary are struck that it was not given and that did not come back to it; that it said
-        them before is no evidence. Where it cannot sum up, lines that are chosen by rule stand there, and say so.
-
-        Raises:
-            InputError: it is none of this conversation.
-            RunError: a tool handler of its own run does this.
+        Numbers and ids of the summary are struck that it was not given and that did not come back to it. Where it
+        cannot sum up, lines that are chosen by rule stand there, and say so. InputError where it is not open here.
         """
         session = await self._open()
         if sub not in self._subs.values():
@@ -218,7 +192,7 @@ class Agent:
 
     @property
     def budget(self) -> Budget:
-        """How much it and its sub-conversations may use together; may be raised at any time."""
+        """The bounds of it and its sub-conversations together; may be raised at any time."""
         return self._meter.budget
 
     @budget.setter
@@ -226,13 +200,7 @@ class Agent:
         self._meter.hold(budget, self._place.chain.everyone, self._place.setup.settings.paths.prices)
 
     def register_tool(self, tool: ToolDefinition | Function) -> None:
-        """Add a tool; it is there from the next call on.
-
-        A program that goes on with a kept conversation registers its tools again first: those of now count.
-
-        Raises:
-            ToolError: another tool has its name, or its schema is none.
-        """
+        """Add a tool, from the next call on; a program registers it again before it goes on with a conversation."""
         (tool,) = as_tools([tool])
         box = self._session.toolbox if self._session else self._toolbox
         if tool.spec in box.specs:
@@ -255,13 +223,23 @@ class Agent:
             return None
         mark_calls(session.state.egress)  # a handler of a tool may read it
         host = session.stage.host
-        return conversations(host.store, host.records(), session.stage.name).get(id or session.id)
+        return view_of(host.store, host.records(), session.stage.key(id or session.id))
 
     def context(self) -> ConversationContext:
-        """What is known of the conversation beside its words."""
+        """The facts about the conversation beside its words."""
         if self._session is None:
             return ConversationContext(provider=self._place.chain.name)
-        return context_of(self._session, self.history())
+        host, state, messages = self._session.stage.host, self._session.state, self.history()
+        return ConversationContext(
+            provider=host.chain.name,
+            id=self.id,
+            run_id=host.id,
+            message_count=len(messages),
+            usage=state.spent.usage,
+            usd=self._meter.usd(state.spent),
+            trace_id=host.telemetry.trace_id,
+            tool_calls=sum(len(message.tool_calls) for message in messages),
+        )
 
     # -- opening and closing ------------------------------------------------------------------------------------------
 
@@ -273,13 +251,11 @@ class Agent:
         self._refuse()
         async with self._opening:
             if self._session is None:
-                stage = await self._place.open()
-                refuse_in_tool_call(stage.host, self._name)
-                seat = self._place.setup.settings.llm.sub_conversation
-                session = Session(stage, self._name, self._role, self._toolbox, self._meter, seat, self._on_event)
-                session.sources = self._sources
+                stage, seat = await self._place.open(), self._place.setup.settings.llm.sub_conversation
+                given = (stage, self._name, self._role, self._toolbox, self._meter, seat, self._on_event)
+                session = Session(*given, sources=self._sources)
                 session.refuse()
-                self._session = equip(session, self._sub_agents)
+                self._session = equip(session)
                 if stage.kept:
                     self._place.closing.callback(stage.release, self._name)
                     if undeclared := [tool.name for tool in self._toolbox.tools if tool.effect == "unknown"]:
@@ -288,22 +264,18 @@ class Agent:
         return self._session
 
     async def close(self) -> None:
-        """Let go of what the agent holds. A kept conversation can be gone on with, another one is gone.
+        """Let go of what the agent holds, once messages under way in other tasks have come to their end.
 
-        A message that is under way in another task comes to its end first. A sub-conversation is there until the
-        conversation that opened it is closed.
+        A kept conversation can be gone on with, another one is gone; a sub-conversation is there as long as its parent.
         """
         self._refuse()
         if self._parent is None:
-            for lock in self._locks():
+            for lock in [self._lock, *[sub._lock for sub in self._subs.values()]]:
                 async with lock:
                     pass
             self._session = None
             self._subs.clear()
             await self._place.close()
-
-    def _locks(self) -> list[asyncio.Lock]:
-        return [self._lock, *(lock for sub in self._subs.values() for lock in sub._locks())]
 
     async def __aenter__(self) -> Self:
         return self
@@ -312,15 +284,14 @@ class Agent:
         await self.close()
 
 
-def _checked(role: Role, tools: Iterable[Any]) -> tuple[list[ToolDefinition], list[SubAgent]]:
-    """The tools and sub-agents that are given, held against the role, as no type checker may have done."""
+def _checked(role: Role, tools: Iterable[Any]) -> list[ToolDefinition]:
+    """The tools that are given, held against the role, as no type checker may have done."""
     check_kind(role, Role, "role", "Agent", 'say "You know the stock.", or Role("clerk", "You know the stock.")')
     if role.schema is not None:
         schema_check(role.schema)
     check_kind(tools, Iterable, "tools", "Agent", "say tools=[...]")
-    given = list(tools)
-    own = as_tools([one for one in given if not isinstance(one, SubAgent)])
-    if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in own]]:
+    given = as_tools(list(tools))
+    if missing := [spec.name for spec in role.tools if spec not in [tool.spec for tool in given]]:
         what = f"it names {', '.join(missing)} among its tools, and no such tool is given"
         raise ToolError(what, where=role.name, hint="give the agent tools=[...]; the role need name none")
-    return own, [one for one in given if isinstance(one, SubAgent)]
+    return given

@@ -10,8 +10,9 @@ from transom.agent.messages import request_asked, say
 from transom.agent.models import Budget
 from transom.agent.session import Meter, Session
 from transom.agent.sub_agents import equip
+from transom.canonical import whole_text
 from transom.errors import CapReached, OutOfTurns, ProviderError, ReplyError, ToolError
-from transom.llm import AssistantMessage, Block, Reply, Request, Role, Turn
+from transom.llm import AssistantMessage, Block, Reply, Request, Role
 from transom.llm.egress import unquote
 from transom.runs import Stage
 from transom.runs.observe import tell_unread
@@ -26,21 +27,17 @@ _MEND = "A program found this in your last answer. Mend it, leave the rest as it
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What a call yielded.
+    """The outcome of a call.
 
     Attributes:
         value: the reply, read.
         reply: the reply as it came.
-        request: what it answers, the last one where there were several.
-        asked: how many requests it took.
-        turns: the conversation before that reply: what was called, and what came back.
+        request: the request that it answers, the last one where there were several.
     """
 
     value: T
     reply: Reply
     request: Request
-    asked: int
-    turns: tuple[Turn, ...] = ()
 
 
 async def call(
@@ -62,8 +59,7 @@ async def call(
         stage: in whose journal replies and results of tools are kept.
         role: who is asked.
         blocks: what it is given beside its own prompt; the second request adds a block `retry` that says what was
-            wrong with the first reply. In a conversation, turn blocks follow what was said; a session block stands
-            before it, and so in the part that a vendor's cache keeps.
+            wrong with the first reply, where the role sees that.
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
@@ -71,10 +67,9 @@ async def call(
 
     Raises:
         ReplyError: the second reply cannot be read either.
-        OutOfTurns: it goes on calling tools when it may not.
-        CapReached: the budget is used up; with a larger one the same call goes on.
+        OutOfTurns, CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
-        VisibilityError, WindowOverflow, EgressError, ProviderError: see `go_on` and `Stage.ask`.
+        VisibilityError, WindowOverflow, EgressError, ProviderError: see `Agent.send`.
     """
     box = tools or Toolbox()
     if role.tools != box.specs:
@@ -85,8 +80,19 @@ async def call(
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
     equip(session)
 
-    first = await _readable(session, blocks, read)
-    wrong = _reviewed(role, review, first.value) if review and RETRY in role.sees else []
+    retries = RETRY in role.sees
+    try:
+        try:
+            first = await _ask(session, blocks, read, last=not retries)
+        except ReplyError as error:
+            if not retries:
+                raise
+            unread = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
+            first = await _ask(session, [*blocks, unread], read, last=True)
+    except ReplyError:
+        await session.append("reset", {"to": 0, "turns": 0})  # nobody could read it: the next attempt asks anew
+        raise
+    wrong = _reviewed(role, review, first.value) if review and retries else []
     if review is None or not wrong:
         return first
     listed = "\n".join(f"- {one}" for one in wrong)
@@ -98,38 +104,23 @@ async def call(
     return second if len(_reviewed(role, review, second.value)) < len(wrong) else first
 
 
-async def _readable(session: Session, blocks: Sequence[Block], read: Callable[[str], T]) -> Answer[T]:
-    """An answer that can be read; asked a second time where the role may be told what was wrong with the first."""
-    retries = RETRY in session.role.sees
-    try:
-        try:
-            return await _ask(session, blocks, read, last=not retries)
-        except ReplyError as error:
-            if not retries:
-                raise
-            wrong = Block(RETRY, f"Your last reply could not be read: {error}\nGive the whole answer again.")
-        return await _ask(session, [*blocks, wrong], read, last=True)
-    except ReplyError:
-        await session.append("reset", {"to": 0, "turns": 0})  # nobody could read it: the next attempt asks anew
-        raise
-
-
 async def _ask(session: Session, blocks: Sequence[Block], read: Callable[[str], T], *, last: bool) -> Answer[T]:
     """Ask once. Where nobody asks again, an answer that cannot be read is told to whoever looks at the run."""
-    response = await say(session, None, blocks)
-    message = session.state.messages[session.next - 1]
-    request = request_asked(session, message)
-    assert message.answer is not None, "it was answered"
-    assert request is not None, "it was asked"
-    asked = sum(len(one.replies) for one in session.state.messages[: session.next])
+    await say(session, None, blocks)
+    messages = session.state.messages[: session.next]
+    reply, request = messages[-1].answer, request_asked(session, messages[-1])
+    assert reply and request, "it was asked and answered"
     try:
-        return Answer(_read(message.answer, read), message.answer, request, asked, response.turns)
+        if reply.stop == "length":
+            raise ReplyError("the reply was cut off at its token limit")
+        if reply.text != whole_text(reply.text):
+            raise ReplyError("the reply holds half a character, which no file can keep")
+        return Answer(read(reply.text), reply, request)
     except ReplyError as error:
         if last:
-            turns = (*request.window.turns, AssistantMessage(message.answer.parts))
-            chain = session.stage.host.chain
+            chain, turns = session.stage.host.chain, (*request.window.turns, AssistantMessage(reply.parts))
             unquote(error, replace(request, window=replace(request.window, turns=turns)), chain.policy)
-            tell_unread(request, error, chain, asked)
+            tell_unread(request, error, chain, sum(len(one.replies) for one in messages))
         raise
 
 
@@ -138,13 +129,3 @@ def _reviewed(role: Role, review: Callable[[T], Sequence[str]], value: T) -> lis
         wrong = list(review(value))
         span.set(keys.FINDINGS, len(wrong))
         return wrong
-
-
-def _read(reply: Reply, read: Callable[[str], T]) -> T:
-    if reply.stop == "length":
-        raise ReplyError("the reply was cut off at its token limit")
-    try:
-        reply.text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ReplyError("the reply holds half a character, which no file can keep") from error
-    return read(reply.text)

@@ -9,17 +9,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 
 from transom.agent.models import ReplyDelta, ReplyReceived, ToolCallFinished, ToolCallStarted
-from transom.agent.results import keep, offer_reading
-from transom.agent.session import Session
+from transom.agent.results import READING, keep
+from transom.agent.session import CALLER, Session
 from transom.canonical import Json
 from transom.context import Assembled, go_on
 from transom.context.oversized import level
-from transom.errors import InputError, OutOfTurns, ToolRefused, TransomError, Unanswered
-from transom.llm import AssistantMessage, Block, Reply, Request, ToolCall, ToolSpec
+from transom.errors import InputError, OutOfTurns, ReplyError, ToolRefused, TransomError
+from transom.llm import AssistantMessage, Block, Reply, ToolCall, ToolSpec
 from transom.llm.egress import unquote
 from transom.llm.structured import CUT_OFF, GO_ON, VOID, answer_in_vain, complaints, paused, repair_text
 from transom.runs import A_PERSON
@@ -33,26 +32,17 @@ from transom.tools.toolbox import Accepted
 
 _log = logging.getLogger(__name__)
 
-CALL_ID: ContextVar[str] = ContextVar("call_id", default="")
-"""In the handler of a tool of the runtime: the id of the sub-conversation that the call may open."""
-
 
 async def run_message(session: Session) -> Reply:
-    """Answer the last message: go on from wherever its events end.
-
-    Raises:
-        OutOfTurns: the role calls tools although it was told that its turns are used up.
-        CapReached: the budget is used up.
-        ReplyError: an answer does not follow the role's schema, and its repair does not either.
-        ProviderError and others: see `context.go_on` and `Stage.ask`.
-    """
+    """Answer the last message: go on from wherever its events end. For errors see `Agent.send`; a cap is one here."""
     state = session.state
+    blocks = session.blocks_of(state.messages[-1])
     while True:
         if state.pending is None:
             if note := follow_up(session, state):
                 await session.append("user_message", note)
                 state = session.state
-            state = await ask(session, state)
+            state = await ask(session, state, blocks)
             if (answer := state.messages[-1].answer) is not None:
                 return answer
             if state.pending is None:  # it said nothing, or does not follow its schema
@@ -67,7 +57,7 @@ async def run_message(session: Session) -> Reply:
 
 
 def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
-    """What a model is told that said nothing, or does not follow its schema; None where nothing is to be said."""
+    """The message to a model that said nothing, or does not follow its schema; None where there is none to send."""
     last, replies, ordinal = state.turns[-1] if state.turns else None, state.messages[-1].replies, state.replies - 1
     status = replies[ordinal].get("status") if ordinal in replies else None
     if status == "silent" and last != GO_ON:
@@ -80,42 +70,51 @@ def follow_up(session: Session, state: Conversation) -> dict[str, Json] | None:
 # -- one request ------------------------------------------------------------------------------------------------------
 
 
-async def ask(session: Session, state: Conversation) -> Conversation:
+async def ask(session: Session, state: Conversation, blocks: tuple[Block, ...]) -> Conversation:
     """Ask once; the reply is in the journal when this is over, and in the state that is returned."""
     seconds = session.meter.left(state.spent, session.deadline)
-    assembled = assemble_window(session, state, session.blocks_of(state.messages[-1]))
+    assembled = assemble_window(session, state, blocks)
     request = assembled.request
+    failure: TransomError | None = None
+
+    def judge(reply: Reply) -> str:
+        nonlocal failure
+        status, failure = judged(session, state, reply)
+        return status
+
     try:
         reply, stop = await session.stage.ask(
             request,
             session.role_given,
             conversation=session.id,
-            judge=lambda reply: status_of(session, state, reply),
+            judge=judge,
             on_delta=(lambda piece: session.hear(ReplyDelta, piece)) if session.tell else None,
             seconds=seconds,
             size=assembled.size,
         )
     except BaseException as error:
         session.hear(ReplyDelta, CUT_OFF)  # to a listener that may have heard a part
-        if isinstance(error, TimeoutError) and not isinstance(error, Unanswered):
+        if isinstance(error, TimeoutError):
             raise session.meter.late() from error
         raise
     state = session.state
     message = state.messages[-1]
     session.asked = (message, request)
     if assembled.folded:
-        offer_reading(session)
-    status = message.replies[state.replies - 1].get("status")
-    if status == "repair":
-        session.hear(ReplyDelta, VOID)
+        session.toolbox.offer(READING)
     if session.tell:
+        if message.replies[state.replies - 1].get("status") == "repair":
+            session.hear(ReplyDelta, VOID)
         session.hear(ReplyReceived, reply)
     if stop:
         raise stop
     if session.unheard:
         session.check_listener()
-    if status == "failed":
-        raise failure(session, request, reply)
+    if failure:
+        if isinstance(failure, ReplyError):
+            tell_unread(request, failure, session.stage.host.chain, 2)
+        unquote(failure, request, session.stage.host.chain.policy)
+        raise failure
     return state
 
 
@@ -123,7 +122,7 @@ def assemble_window(session: Session, state: Conversation, blocks: tuple[Block, 
     """The next request; what was said, given or found that is local makes all of it local."""
     began = time.time_ns()
     derived, role = session.derived, session.role
-    history, tokens, frame = derived.history(), session.corrected(derived), session.frame(role, blocks)
+    history, tokens, frame = derived.history(), derived.correction(), session.frame(role, blocks)
     made = go_on(role, blocks, history, budget=session.window, tokens=tokens, frame=frame)
     derived.window = made.history
     if made.folded:
@@ -150,35 +149,22 @@ def _tell_folded(session: Session, made: Assembled, began: int) -> None:
         _log.info(what, session.id, made.folded, before, after)
 
 
-def status_of(session: Session, state: Conversation, reply: Reply) -> str:
-    """How an answer stands after a reply: "" where it is whole, else `silent`, `repair` or `failed`."""
+def judged(session: Session, state: Conversation, reply: Reply) -> tuple[str, TransomError | None]:
+    """The status of an answer after a reply: "" where it is whole, `silent`, `repair`, or `failed` and why."""
     message = state.messages[-1]
     if reply.stop == "pause" and not reply.calls:
         if reply.parts:
-            return "failed"
+            return "failed", paused(reply.by)
         if all(data.get("status") != "silent" for data in message.replies.values()):
-            return "silent"
+            return "silent", None
         reply = replace(reply, stop="end")
     try:
         wrong = complaints(reply, session.check) if session.check else []
-    except InputError:
-        return "failed"
-    return "" if not wrong else "repair" if message.bad_from is None else "failed"
-
-
-def failure(session: Session, request: Request, reply: Reply) -> TransomError:
-    """Why an answer came to nothing."""
-    error: TransomError
-    if reply.stop == "pause" and reply.parts:
-        error = paused(reply.by)
-    else:
-        try:
-            error = answer_in_vain(complaints(reply, session.check) if session.check else [], session.role.name)
-        except InputError as found:
-            return found
-        tell_unread(request, error, session.stage.host.chain, 2)
-    unquote(error, request, session.stage.host.chain.policy)
-    return error
+    except InputError as error:
+        return "failed", error
+    if wrong and message.bad_from is not None:
+        return "failed", answer_in_vain(wrong, session.role.name)
+    return "repair" if wrong else "", None
 
 
 # -- the tool calls of a reply ----------------------------------------------------------------------------------------
@@ -188,7 +174,7 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
     """Run the calls of the last reply that have no result yet, and make turns of all of them in the state returned."""
     assert state.pending is not None, "a reply waits for results"
     calls, results = state.pending.calls, state.results
-    for batch in _batches(session, [number for number in range(len(calls)) if number not in results], calls):
+    for batch in _batches([number for number in range(len(calls)) if number not in results], calls):
         work = [_run_one(session, state, number, calls) for number in batch]
         if len(work) == 1:
             await work[0]
@@ -198,29 +184,29 @@ async def run_pending(session: Session, state: Conversation) -> Conversation:
             if isinstance(one, BaseException):
                 raise one
         state = session.state
-    state = session.state
     if len(calls) > 1:
         await _bound(session, len(calls))
+    state = session.state
     results = state.results
     for number, call in enumerate(calls):
-        outcome = results[number]  # as it is now: one before it may have changed it
+        outcome = results[number]
         if outcome.get("kept") and not outcome.get("brief"):
             whole = outcome_from_json(outcome)
             brief = await session.in_brief(session, number, call, whole) if session.in_brief else whole
             if brief is not whole:
                 session.stage.tools.replace_result(session.place(number), {**brief.to_json(), "brief": True})
+            state = session.state  # another object after a failed write of a conversation beside this one
+            results = state.results
     state.settle()
     return state
 
 
-def _batches(session: Session, numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
+def _batches(numbers: Sequence[int], calls: Sequence[ToolCall]) -> list[list[int]]:
     """Calls that are run together: of equal ones the first, and then the others, which repeat or follow it."""
     if len(numbers) < 2:
         return [[*numbers]] if numbers else []
     first = {calls[number].wanted: number for number in reversed(numbers)}
-    boxed = session.toolbox.tools
-    waiting = {tool.name for tool in boxed if tool.effect == "once" or (tool.effect == "pure" and not tool.fresh)}
-    later = [number for number in numbers if first[calls[number].wanted] != number and calls[number].name in waiting]
+    later = [number for number in numbers if first[calls[number].wanted] != number]
     return [batch for batch in ([number for number in numbers if number not in later], later) if batch]
 
 
@@ -245,11 +231,11 @@ async def _run_one(session: Session, state: Conversation, number: int, calls: Se
         if instead:
             return instead
         if accepted and accepted[0].of_run:
-            token = CALL_ID.set(at.opens)
+            token = CALLER.set((session, at.opens))
             try:
                 ran = await session.toolbox.run(call, accepted, place=at)
             finally:
-                CALL_ID.reset(token)
+                CALLER.reset(token)
         else:
             scope = Scope(session.stage.host, egress=state.egress)
             with scope:
@@ -266,7 +252,7 @@ async def _run_one(session: Session, state: Conversation, number: int, calls: Se
 async def _answered(
     session: Session, state: Conversation, number: int, calls: Sequence[ToolCall], tool: ToolDefinition
 ) -> ToolOutcome | None:
-    """What a call is answered with although its tool is not run: it was made before, or a person refuses it."""
+    """The answer to a call whose tool is not run: it was made before, or a person refuses it."""
     call = calls[number]
     if tool.effect == "pure" and not tool.fresh:
         if before := session.derived.equal(call):
@@ -284,7 +270,7 @@ async def _answered(
 
 
 def _spec(session: Session, call: ToolCall, accepted: Accepted | None) -> ToolSpec:
-    """Of what is called, as the journal and traces have it: the name of an unknown tool is the model's own words."""
+    """The spec of a call, as the journal and traces have it: the name of an unknown tool is the model's own words."""
     if accepted:
         return accepted[0].spec
     known = any(spec.name == call.name for spec in session.toolbox.specs)

@@ -27,7 +27,7 @@ _LONGEST_SOURCE = 200  # characters of a call, as a kept answer names it
 
 
 def checked_text(content: str, where: str, blocks: Sequence[Block] = ()) -> str:
-    """What is said, as a journal and a server can keep it; a blank text is refused, as servers do it."""
+    """The text of a message, as a journal and a server can keep it; a blank one is refused, as servers do it."""
     for one in blocks:
         check_kind(one, Block, "a block of a message", where)
     check_kind(content, str, "a message", where, "say it in text; data goes into a Block")
@@ -37,15 +37,7 @@ def checked_text(content: str, where: str, blocks: Sequence[Block] = ()) -> str:
 
 
 async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), *, id: str = "") -> Response:  # noqa: A002  the name of the field
-    """Say something; what stands in the journal is answered from it, and nobody is asked.
-
-    Args:
-        text: what is said; None for a call that has blocks alone.
-        id: of the message; one that stands in the journal is answered from it wherever it is.
-
-    Raises:
-        RunError: in a kept conversation something else stands in its place.
-    """
+    """Say something, or ask with blocks alone; what stands in the journal is answered from it, and nobody is asked."""
     messages, number = session.state.messages, session.next
     if id:
         known = [at for at, message in enumerate(messages) if message.data.get("id") == id]
@@ -73,7 +65,7 @@ async def say(session: Session, text: str | None, blocks: Sequence[Block] = (), 
 
 
 def _is_current(session: Session, message: Message) -> bool:
-    """Whether an answer rests on what there is today; in a kept conversation what was said stays said."""
+    """True where an answer rests on what there is today; in a kept conversation what was said stays said."""
     chain = session.stage.host.chain
     replies = [] if session.stage.kept else [data["reply"] for data in message.replies.values()]
     return all(
@@ -83,7 +75,7 @@ def _is_current(session: Session, message: Message) -> bool:
 
 
 async def _comes_with(session: Session, text: str | None, blocks: Sequence[Block]) -> dict[str, Json]:
-    """What the event of a message has beside its words: blocks, what is recalled for it, how local it is."""
+    """The rest of the event of a message: its blocks, those recalled for it, its egress."""
     recalled = await _recall(session, text or "") if session.sources else ()
     if text is not None:
         window = (*session.always, *blocks, *recalled)
@@ -97,7 +89,7 @@ async def _comes_with(session: Session, text: str | None, blocks: Sequence[Block
 
 
 async def _recall(session: Session, query: str) -> tuple[Block, ...]:
-    """What the sources of an agent have on a message, within the window's share for advice."""
+    """The blocks of an agent's sources on a message, within the window's share for advice."""
     room = session.window.limits(session.role.settings.max_tokens)["playbook"]
     found: list[Block] = []
     with session.stage.host.telemetry.span(f"recall {session.id}", **of_conversation(session.stage.place, session.id)):
@@ -109,11 +101,7 @@ async def _recall(session: Session, query: str) -> tuple[Block, ...]:
 
 
 async def again(session: Session, number: int) -> Response:
-    """The answer to a message of the journal; the last one is gone on with where it has none.
-
-    Raises:
-        Unanswered: it failed, and something else was said behind it.
-    """
+    """The answer to a message of the journal; the last one is gone on with where it has none."""
     state = session.state
     message = state.messages[number]
     for data in message.replies.values():
@@ -134,8 +122,7 @@ async def answer(session: Session) -> Response:
     session.take_in(len(session.state.messages) - 1)
     try:
         if session.raises:
-            reply = await run_message(session)
-            return _response_to(session, session.state.messages[-1], reply)
+            return _response_to(session, session.state.messages[-1], await run_message(session))
         attributes = of_agent(session.role.name, session.stage.place, session.id)
         with host.telemetry.span(f"invoke_agent {session.role.name}", **attributes) as span:
             span.set(keys.MESSAGES, len(session.state.turns))
@@ -169,13 +156,12 @@ def _note_failure(session: Session, error: BaseException) -> None:
 
 
 def _response_to(session: Session, message: Message, reply: Reply, *, ended: Any = "") -> Response:
-    """What a program is told of a message."""
-    state = session.state
-    whole = message.answer is not None
+    """The response to a message."""
+    state, whole = session.state, message.answer is not None
     live = session.asked is not None and session.asked[0] is message
+    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
     # Credit is given when the agent may be closed.
     asked = request_asked(session, message) if live or "recalled" in message.data else None
-    how: Any = ended or ("answered" if reply.stop in ("end", "tool_calls", "pause") else reply.stop)
     return Response(
         reply.text,
         how,

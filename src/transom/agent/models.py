@@ -1,4 +1,4 @@
-"""What a program gives and is told: a budget, the response to a message, and to a listener all that goes on."""
+"""The data of a program and an agent: a budget, the response to a message, and the events for a listener."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ID = re.compile(r"\[([a-z]{2,12}-[0-9a-z]{3,}(?:-[0-9a-z]+)*)\]")
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be used.
+    """The most that a conversation may use.
 
     Attributes:
         turns: replies to one message that may call tools; the model is told when they are used up.
@@ -30,9 +30,6 @@ class Budget:
         usd: the same in dollars; needs a price of every hosted model that may answer.
         seconds: one message may take, tools and sub-conversations included.
         prices: by which dollars are counted; the published ones where None.
-
-    Raises:
-        InputError: a number below 0, or no number.
     """
 
     turns: int = MAX_TURNS
@@ -52,7 +49,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Response:
-    """What came of a message.
+    """The response to a message.
 
     Attributes:
         text: what the role said last.
@@ -75,7 +72,7 @@ class Response:
 
     @property
     def window(self) -> Window | None:
-        """What the last call saw; None where a cap left no call."""
+        """The window of the last call; None where a cap left no call."""
         request = self._request()
         return request.window if request else None
 
@@ -103,7 +100,7 @@ class Response:
 
     @property
     def cited(self) -> tuple[str, ...]:
-        """Those of `shown` that the answer names; only these earn credit."""
+        """The ids of `shown` that the answer names; only these earn credit."""
         said = set(re.findall(r"[a-z]+(?:-[0-9a-z]+)+", self.text))
         return tuple(one for one in self.shown if one in said)
 
@@ -137,7 +134,7 @@ class ToolCallStarted:
 
 @dataclass(frozen=True)
 class ToolCallFinished:
-    """What came of a tool call, as soon as that is known; the model is told an outline where it is long."""
+    """The result of a tool call, as soon as it is known; the model is told an outline where it is long."""
 
     conversation: str
     call: ToolCall

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from transom.agent.models import Budget, Event, OnEvent
 from transom.canonical import Json, digest
@@ -59,16 +60,12 @@ class Meter:
         return self._spending.usd
 
     def deadline(self, outer: float | None) -> float | None:
-        """When a message that is sent now has to be over, and at the latest when the one is that it is part of."""
+        """The time by which a message that is sent now has to be over; no later than that of the one around it."""
         mine = None if self.budget.seconds is None else time.monotonic() + self.budget.seconds
         return min((one for one in (mine, outer) if one is not None), default=None)
 
     def left(self, spent: Spent, deadline: float | None) -> float | None:
-        """Seconds that are left until a message's deadline; None for no limit.
-
-        Raises:
-            CapReached: none are, or tokens or dollars are used up.
-        """
+        """Seconds that are left until a message's deadline, None for no limit; CapReached where a cap is."""
         budget, tokens = self.budget, spent.usage.input_tokens + spent.usage.output_tokens
         if budget.tokens is not None and tokens >= budget.tokens:
             raise CapReached("tokens", budget.tokens, tokens)
@@ -81,28 +78,31 @@ class Meter:
         return seconds
 
     def late(self) -> CapReached:
-        """What to raise when the time is over."""
+        """The error to raise when the time is over."""
         limit = self.budget.seconds or 0.0
         return CapReached("seconds", limit, limit)
 
 
 class Derived:
-    """What follows from a conversation and grows with it: made anew where turns were taken back.
+    """The values that follow from a conversation and grow with it: made anew where turns were taken back.
+
+    Args:
+        state: the conversation.
+        next_model: the name of the model that is asked next.
 
     Attributes:
-        state: the conversation.
-        window: what windows hold of it: its turns, the older part of them folded.
+        window: the turns that windows hold, the older part of them folded.
     """
 
-    def __init__(self, state: Conversation) -> None:
-        self.state, self.version = state, state.version
-        self.window = History()
+    def __init__(self, state: Conversation, next_model: Callable[[], str]) -> None:
+        self.state, self.version, self._next_model = state, state.version, next_model
+        self.window, self._correction = History(), UNCORRECTED
         self._turns = self._marks = self._replies = self._searched = 0
         self._learned: dict[str, TokenCorrection] = {}
         self._made: dict[str, ToolResult] = {}
 
     def history(self) -> History:
-        """What windows hold, with all turns."""
+        """The content of windows, with all turns."""
         turns, marks = self.state.turns, self.state.marks
         if self._turns < len(turns):
             for end, mark in marks[self._marks :]:
@@ -112,17 +112,19 @@ class Derived:
             self._turns, self._marks = len(turns), len(marks)
         return self.window
 
-    def correction(self, model: str) -> TokenCorrection:
-        """How tokens of a model are estimated, learned from the usage that came back."""
-        messages = self.state.messages
-        for message in messages[-1:] if self._replies else messages:
-            for ordinal, data in message.replies.items():
-                if ordinal >= self._replies and "size" in data:
-                    by, usage = data["reply"]["by"], data["reply"]["usage"]
-                    known = self._learned.get(by, UNCORRECTED)
-                    self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
-        self._replies = self.state.replies
-        return self._learned.get(model, UNCORRECTED)
+    def correction(self) -> TokenCorrection:
+        """The estimate of tokens as the next model counts them, learned from the usage that came back."""
+        state = self.state
+        if self._replies != state.replies:
+            for message in state.messages[-1:] if self._replies else state.messages:
+                for ordinal, data in message.replies.items():
+                    if ordinal >= self._replies and "size" in data:
+                        by, usage = data["reply"]["by"], data["reply"]["usage"]
+                        known = self._learned.get(by, UNCORRECTED)
+                        self._learned[by] = known.learned(Measure(*data["size"]), usage["input_tokens"])
+            self._replies = state.replies
+            self._correction = self._learned.get(self._next_model(), UNCORRECTED)
+        return self._correction
 
     def equal(self, call: ToolCall) -> ToolResult | None:
         """The result of the first equal call that succeeded."""
@@ -149,10 +151,9 @@ class Session:
         always: blocks that every message is answered from.
         deadline: when the message that is under way has to be over.
         next: which message the program says next.
-        readable: what it can read in parts beside its own results, by name.
-        in_brief: what the model is told of a result that is kept elsewhere.
+        in_brief: shortens the kept result of a call, of which it is told the number.
         raises: whether a cap that is reached is an error, and no end that a response names.
-        unheard: what a listener raised.
+        unheard: the error of a listener.
         asked: the last request, and the message that it is of.
     """
 
@@ -168,8 +169,7 @@ class Session:
     parent: Session | None = None
     deadline: float | None = None
     next: int = 0
-    readable: dict[str, ToolResult] = field(default_factory=dict)
-    in_brief: InBrief | None = None
+    in_brief: Callable[[Session, int, ToolCall, ToolOutcome], Awaitable[ToolOutcome]] | None = None
     raises: bool = False
     unheard: Exception | None = None
     asked: tuple[Message, Request] | None = None
@@ -180,8 +180,6 @@ class Session:
         self.window = self.stage.host.budget.on(self.stage.host.chain.of(self.role_given.name).caps)
         self._role = self.window.held(self.role_given)
         self._derived: Derived | None = None
-        self._correction: tuple[Derived, int, TokenCorrection] | None = None
-        self._blocks: tuple[Message, tuple[Block, ...]] | None = None
         self._frame: tuple[Role, tuple[Block, ...], Frame] | None = None
 
     def use(self, id: str) -> None:  # noqa: A002  the conversation's
@@ -198,15 +196,15 @@ class Session:
 
     @property
     def derived(self) -> Derived:
-        """What follows from the conversation."""
+        """The values that follow from the conversation."""
         state, known = self.state, self._derived
         if known is None or known.state is not state or known.version != state.version:
-            self._derived = known = Derived(state)
+            self._derived = known = Derived(state, partial(self.stage.next_model, self.role_given.name))
         return known
 
     @property
     def role(self) -> Role:
-        """Who is asked, with the tools that there are now."""
+        """The role that is asked, with the tools that there are now."""
         if self._role.tools is not self.toolbox.specs:
             self._role = replace(self._role, tools=self.toolbox.specs)
         return self._role
@@ -218,19 +216,11 @@ class Session:
 
     @property
     def correction(self) -> TokenCorrection:
-        """How tokens are estimated as the model counts that is asked next; it changes with replies alone."""
-        return self.corrected(self.derived)
-
-    def corrected(self, derived: Derived) -> TokenCorrection:
-        """The same, by what follows from the conversation."""
-        known, replies = self._correction, derived.state.replies
-        if known is None or known[0] is not derived or known[1] != replies:
-            found = derived.correction(self.stage.next_model(self._role.name))
-            self._correction = known = derived, replies, found
-        return known[2]
+        """See `Derived.correction`."""
+        return self.derived.correction()
 
     def fingerprint(self, text: str | None, blocks: Sequence[Block]) -> str:
-        """The same as long as a message is the same; in a stage also who is asked, and who answers."""
+        """A digest of a message; in a stage also of who is asked, and who answers."""
         told: list[Json] = [text, [block.to_json() for block in blocks]]
         if not self.stage.kept:
             own = replace(self.role, tools=tuple(spec for spec in self.role.tools if spec.name not in OWN))
@@ -238,7 +228,7 @@ class Session:
         return digest(told)
 
     def frame(self, role: Role, blocks: tuple[Block, ...]) -> Frame:
-        """What stands around the conversation; found anew where a tool came, or something else is asked with."""
+        """The rest of a window, around the conversation; made anew where a tool came, or other blocks are given."""
         if self._frame is None or self._frame[0] is not role or self._frame[1] is not blocks:
             self._frame = role, blocks, frame_of(role, blocks, self.window)
         return self._frame[2]
@@ -254,14 +244,12 @@ class Session:
             refuse_in_stage(self.stage.host, self.id)
 
     def blocks_of(self, message: Message) -> tuple[Block, ...]:
-        """All that a message is answered from: what it came with, and what was recalled for it."""
-        if self._blocks is None or self._blocks[0] is not message:
-            found = list(self.always)
-            for name in ("blocks", "recalled"):
-                if sha := message.data.get(name):
-                    found += [Block(**one) for one in json.loads(self.stage.host.store.get_blob(sha))]
-            self._blocks = message, tuple(found)
-        return self._blocks[1]
+        """All that a message is answered from: the blocks it came with, and what was recalled for it."""
+        found = list(self.always)
+        for name in ("blocks", "recalled"):
+            if sha := message.data.get(name):
+                found += [Block(**one) for one in json.loads(self.stage.host.store.get_blob(sha))]
+        return tuple(found)
 
     @property
     def given(self) -> list[Block]:
@@ -277,7 +265,7 @@ class Session:
                 box.recall(outcome_from_json(outcome), place)
 
     def _outcomes(self, message: Message) -> Iterator[tuple[CallPlace, Any]]:
-        """What came of the calls of a message, and of those in the sub-conversations that these opened."""
+        """The outcomes of the calls of a message, and of those in the sub-conversations that these opened."""
         within = [(self.key, message)]
         for key, sub in self.stage.host.state.conversations.items():
             at = key.opener
@@ -289,28 +277,23 @@ class Session:
                     yield CallPlace(key, ordinal, call), outcome
 
     def place(self, number: int) -> CallPlace:
-        """Where a call of the last reply stands."""
+        """The place of a call of the last reply."""
         return CallPlace(self.key, self.state.replies - 1, number)
 
     def hear(self, kind: Callable[..., Event], *parts: object) -> None:
-        """Something happens: an event of that kind."""
-        if self.tell:
-            self.pass_on(kind(self.id, *parts))
-
-    def pass_on(self, event: Event) -> None:
-        """Tell the listener. Its error is raised once what is under way is in the journal."""
+        """Tell the listener of an event. Its error is raised once what is under way is in the journal."""
         try:
             if self.tell:
-                self.tell(event)
+                self.tell(kind(self.id, *parts))
         except Exception as error:  # noqa: BLE001  see above
             self.unheard = self.unheard or error
 
     def check_listener(self) -> None:
-        """Raise what a listener raised."""
+        """Raise the error of a listener."""
         error, self.unheard = self.unheard, None
         if error:
             raise error
 
 
-InBrief: TypeAlias = Callable[[Session, int, ToolCall, ToolOutcome], Awaitable[ToolOutcome]]
-"""Of a session, the number of a call, the call, and its kept result."""
+CALLER: ContextVar[tuple[Session, str]] = ContextVar("caller")
+"""In the handler of a tool of the runtime: the conversation that calls it, and the id of one that it may open."""

@@ -1,4 +1,4 @@
-"""Who answers an agent and how it is asked, from a name and the settings; and where it lives."""
+"""The provider of an agent and its settings, and the place where the agent lives."""
 
 from __future__ import annotations
 
@@ -22,60 +22,50 @@ from transom.llm.prices import priced_exporter
 from transom.runs import Named, Run, Stage, Workspace
 from transom.runs.journal import fold
 from transom.runs.run import RUNS
-from transom.runs.stage import KEPT, MAIN
+from transom.runs.stage import MAIN
 from transom.store import Store
 
 KIND = NAMELESS = "agent"
-"""What runs of agents are, and the name of a role that is given as a text."""
+"""The kind of the runs of agents, and the name of a role that is given as a text."""
 SUB = ".sub"
-"""What the role of a sub-conversation adds to the name of the role that opens it."""
+"""The end of the name of a sub-conversation's role; before it stands that of the role that opens it."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Who answers, and the settings that hold for it.
+    """The provider of an agent, and the settings that hold for it.
 
     Attributes:
         provider: a name (`anthropic:NAME`, or several, comma-separated), a provider or a chain; None: the one of
             `llm.agent`.
         settings: those of the command line's file and variables come from `transom.config.load_settings`.
-
-    Raises:
-        InputError: who answers is no provider; the settings are none.
     """
 
     provider: str | Provider | Chain | None = None
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
-        if self.provider is not None and not isinstance(self.provider, str | Chain):
-            check_provider(self.provider, "provider")
         check_kind(self.settings, Settings, "settings", "Setup")
+        if not isinstance(self.provider, str | Chain | None):
+            check_provider(self.provider, "provider")
+            object.__setattr__(self, "provider", Chain((self.provider,)))
 
     @classmethod
     def of(cls, provider: str | Provider | Chain | Setup | None) -> Setup:
-        """What an agent was given. A name is looked up in the settings of the current folder; objects need none."""
+        """The setup of an agent. A name is looked up in the settings of the current folder; objects need none."""
         if isinstance(provider, Setup):
             return provider
-        named = provider is None or isinstance(provider, str)
-        return cls(provider, load_settings() if named else Settings())
-
-    @property
-    def named(self) -> bool:
-        """Whether the providers are made here, and so are to be let go of here."""
-        return self.provider is None or isinstance(self.provider, str)
+        return cls(provider, load_settings() if isinstance(provider, str | None) else Settings())
 
     def chain(self, role: str, limits: RateLimitStore) -> Chain:
-        """Who answers a role of that name and its sub-conversations; InputError where no provider is configured."""
+        """The providers of a role of that name and its sub-conversations; InputError where none is configured."""
         if isinstance(self.provider, Chain):
             return self.provider
-        if self.provider is not None and not isinstance(self.provider, str):
-            return Chain((self.provider,))
         from transom.llm.naming import Surroundings, named_chain, seat_spec  # noqa: PLC0415  (only for names)
 
         llm = self.settings.llm
         spec = seat_spec(llm.agent, self.settings.model.split(",")) if self.provider is None else self.provider
-        if spec is None:
+        if not isinstance(spec, str):
             hint = "give the agent a provider, set llm.agent.provider and .model, or give it a stage of a run"
             raise InputError("no provider is configured", where=role, hint=hint)
         around = Surroundings(Path.cwd(), self.settings, store=limits, where="provider")
@@ -92,14 +82,14 @@ class Setup:
 
 
 def seated(settings: CallSettings, seat: ModelSeat) -> CallSettings:
-    """How a seat is asked: what the settings say, over what its role does."""
+    """The call settings of a seat: those that the settings give, over those of its role."""
     given = {"max_tokens": seat.max_tokens, "temperature": seat.temperature}
     told = {name: value for name, value in given.items() if value is not None}
     return replace(settings, **told) if told else settings  # type: ignore[arg-type]  # each of its field's type
 
 
 class DeferredStore:
-    """The process' own, or the store of a home once that is open: providers are made before their store is."""
+    """The store of rate limits: the process' own, or a home's once that is open, which is after the providers are."""
 
     def __init__(self) -> None:
         self.store: RateLimitStore = PROCESS
@@ -121,9 +111,6 @@ class Home:
         name: of the conversation; the same name and role are the same conversation, whoever asks and when.
         store: the workspace's database, where the program has it open for many conversations at once; each opens it
             for itself where None.
-
-    Raises:
-        InputError: no path, or no name.
     """
 
     workspace: Path | str
@@ -137,13 +124,9 @@ class Home:
 
     @staticmethod
     async def unfinished(workspace: Path | str, role: Role) -> list[Home]:
-        """The role's conversations that somebody still waits for: cut off, at a pause, a cap or an error.
+        """The role's conversations that were not closed with all answered: cut off, at a pause, a cap or an error.
 
-        Those that another process has open now are among them; it is opening them that raises `RunBusy`. Looking makes
-        no workspace.
-
-        Raises:
-            StoreError: the database cannot be read.
+        Those that another process has open now are among them; opening one of these raises `RunBusy`.
         """
         workspace = Path(workspace)
         if not workspace.is_dir() or not (there := Workspace.at(workspace)).database.is_file():
@@ -151,28 +134,22 @@ class Home:
         async with there.open_store() as store:
             rows: list[Any] = list(store.items(RUNS).values())
             mine = [row for row in rows if row["kind"] == KIND and row["inputs"]["role"] == role.name]
-            left = [row for row in mine if _is_waited_for(store, row["id"])]
+            left = [row for row in mine if fold(store.read(f"run/{row['id']}")).status != "done"]
         return [Home(workspace, row["inputs"]["name"]) for row in sorted(left, key=lambda row: str(row["id"]))]
 
 
 AgentLocation: TypeAlias = Stage | Run | Named | Home | None
-"""Where an agent lives: in a stage, kept in a run, in either under a name, in a home, or nowhere for long."""
-
-
-def _is_waited_for(store: Store, run_id: str) -> bool:
-    """Whether the last message of a conversation of a program has no answer."""
-    found = fold(store.read(f"run/{run_id}")).conversations.items()
-    return any(state.open_message is not None for key, state in found if key.stage == KEPT and not key.opener)
+"""The place where an agent lives: a stage, a run, either under a name, a home, or nowhere for long."""
 
 
 class AgentPlace:
-    """Where an agent lives, and who answers it there.
+    """The place where an agent lives, and its providers there.
 
     Attributes:
         stage: in whose journal it is; None until `open` where it has a run of its own.
-        setup: who answers, and the settings that hold for it.
-        chain: the same, made.
-        closing: what lets go of the run when the agent is closed.
+        setup: the provider as given, and the settings.
+        chain: the providers, made.
+        closing: lets go of the run when the agent is closed.
     """
 
     def __init__(self, role: str, provider: str | Provider | Chain | Setup | None, at: AgentLocation) -> None:
@@ -183,21 +160,21 @@ class AgentPlace:
         stage = at.kept if isinstance(at, Run) else at.stage if isinstance(at, Named) else at
         self.stage = stage if isinstance(stage, Stage) else None
         self.closing = AsyncExitStack()
-        if self.stage:
-            if provider is not None:
-                raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
-            self.setup, self.chain = Setup(), self.stage.host.chain
-        else:
-            self.setup = Setup.of(provider)
-            self.chain = self.setup.chain(role, self._limits)
+        if self.stage and provider is not None:
+            raise InputError("an agent in a run asks the run's own providers", hint="leave provider out")
+        self.setup = Setup() if self.stage else Setup.of(provider)
+        self.chain = self.stage.host.chain if self.stage else self.setup.chain(role, self._limits)
 
     async def open(self) -> Stage:
         """The stage as it is; else open a run of the agent's own, without a home in a folder that goes with it."""
         if self.stage:
             return self.stage
-        settings = self.setup.settings
+        settings, home = self.setup.settings, self._home
         try:
-            home = self._home or Home(self._temporary() / ".transom", MAIN)
+            if home is None:
+                folder = tempfile.mkdtemp(prefix="transom-")
+                self.closing.callback(weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True))
+                home = Home(Path(folder, ".transom"), MAIN)
             exporter = priced_exporter(settings.telemetry.otlp_endpoint, settings.paths.prices)
             workspace = Workspace.at(home.workspace, exporter=exporter)
             if (store := home.store) is None:
@@ -211,16 +188,10 @@ class AgentPlace:
         run.budget = WindowBudget.of(settings.window)
         if self._home:
             self._limits.store = store
-        if self.setup.named:
+        if not isinstance(self.setup.provider, Chain):  # they were made here
             self.closing.push_async_callback(self.chain.aclose)
         self.closing.push_async_callback(_finish, run)
         return run.kept
-
-    def _temporary(self) -> Path:
-        """A folder that goes with the run."""
-        folder = Path(tempfile.mkdtemp(prefix="transom-"))
-        self.closing.callback(weakref.finalize(self.closing, shutil.rmtree, folder, ignore_errors=True))
-        return folder
 
     async def close(self) -> None:
         """Let go of what was opened; it can be opened again."""
@@ -229,7 +200,6 @@ class AgentPlace:
 
 
 async def _finish(run: Run) -> None:
-    """Record how the run of an agent ends: done where something was said in it, and all of it has its answer."""
-    state = run.kept.state(MAIN)
+    """Record how the run of an agent ends: done where all that was said in it has its answer."""
     if not run.state.waiting:
-        await run.finish("done" if state.messages and state.open_message is None else "stopped")
+        await run.finish("stopped" if run.kept.state(MAIN).open_message else "done")

@@ -7,227 +7,178 @@ a declared `SubAgent`, or one whose result is too large. A program opens one by 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
-from transom.agent.loop import CALL_ID
-from transom.agent.messages import again, say
-from transom.agent.results import name_of, offer_reading, outcomes_kept, sources_of, whole_of
-from transom.agent.session import Session
+from transom.agent.messages import say
+from transom.agent.results import READING, name_of, outcomes_kept, whole_of
+from transom.agent.session import CALLER, Session
 from transom.agent.setup import SUB, seated
 from transom.canonical import Json, digest
 from transom.config.model import ModelSeat
 from transom.context.in_thread import in_thread_if_large
-from transom.context.oversized import PURPOSE, SOURCE, Oversized, oversized
+from transom.context.oversized import PURPOSE, SOURCE, oversized
 from transom.context.slices import READ_SLICE
-from transom.context.summary import Summary, extract, hold, said_in, seen_in, summarised, summary_room
-from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolExecutionError, WindowOverflow
-from transom.llm import Block, Role, Tier, ToolCall, ToolResult, UserMessage
+from transom.context.summary import Summary, hold, said_in, seen_in, summarised, summary_room
+from transom.errors import OutOfTurns, ProviderError, ReplyError, ToolExecutionError, TransomError, WindowOverflow
+from transom.llm import Block, Role, Strategy, Tier, ToolCall, UserMessage
 from transom.llm.render import render_block
 from transom.llm.turns import Egress, strictest
 from transom.runs.observe import of_agent
 from transom.runs.tool_calls import egress_in_calls
 from transom.telemetry import Span, keys
 from transom.tools import Arguments, Function, Toolbox, ToolDefinition, ToolOutcome, ToolReturn, as_tools
-from transom.tools.toolbox import OWN
 
 _log = logging.getLogger(__name__)
 
-_PROMPT = (Path(__file__).parent / "prompts" / "sub_conversation.md").read_text(encoding="utf-8")
-_ROLE = Block("sub_role", _PROMPT.strip(), Tier.STABLE)
-_MOST_TOKENS = 2_000  # tokens of an answer where there are no sources to measure it by
-_SUM_UP = "Now sum up what you found"
+_PROMPT = Path(__file__).parent / "prompts" / "sub_conversation.md"
+_ROLE = Block("sub_role", _PROMPT.read_text(encoding="utf-8").strip(), Tier.STABLE)
+_MOST_TOKENS = 2_000  # tokens of an answer where there is no source to measure it by
+_TASK, _SUM_UP = "task", "Now sum up what you found"
+"""Ids of the message of a sub-conversation that a call opened, and of the last one of a program's."""
 _FAILURES = (ProviderError, ReplyError, OutOfTurns, WindowOverflow)
-"""What a sub-conversation may fail with; lines chosen by rule stand in the place of its answer then."""
-
-_DELEGATE = "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long."
-_SOURCES = "What is to be looked at; may be empty. The name of a kept result, or `event 12`, as notes name it."
+"""The failures of a sub-conversation; lines chosen by rule stand in the place of its answer then."""
 
 
-def _of(**properties: Json) -> dict[str, Json]:
-    """A schema of arguments that are all required."""
-    more: dict[str, Json] = {"required": [*properties], "additionalProperties": False}
-    return {"type": "object", "properties": properties, **more}
+# -- of a call --------------------------------------------------------------------------------------------------------
 
 
-def _text(description: str) -> Json:
-    return {"type": "string", "minLength": 1, "description": description}
+def _asking_for(name: str, description: str) -> dict[str, Json]:
+    """The schema of arguments of which there is one, a text."""
+    text: Json = {"type": "string", "minLength": 1, "description": description}
+    return {"type": "object", "properties": {name: text}, "required": [name], "additionalProperties": False}
 
 
-_ERRAND = _of(
-    purpose=_text("What you need to know, in a sentence or two."),
-    sources={"type": "array", "items": {"type": "string"}, "description": _SOURCES},
+async def _delegated(arguments: Arguments) -> ToolReturn:
+    parent, name = CALLER.get()
+    return await _looked_into(parent, name, str(arguments["purpose"]))
+
+
+_DELEGATE = ToolDefinition(
+    "delegate",
+    "Have something looked into in a conversation of its own, and get a short answer. Use it for what is long.",
+    _asking_for("purpose", "What you need to know, and the names of kept results that say it, in a sentence or two."),
+    _delegated,
+    effect="pure",
+    of_run=True,
 )
-_TASK = _of(task=_text("What is to be done, in full."))
 
 
-@dataclass(frozen=True)
-class SubAgent:
+class SubAgent(ToolDefinition):
     """A role that the model of another agent may hand a task to, as it calls a tool.
 
     The task is done in a conversation of its own, within the budget of the agent that has it; what comes back is its
     answer.
 
-    Attributes:
+    Args:
         role: who does it.
         name: of the tool.
         description: by which a model decides when to hand a task on.
         tools: what it may call.
     """
 
-    role: Role
-    name: str
-    description: str
-    tools: Sequence[ToolDefinition | Function] = ()
+    def __init__(
+        self, role: Role, name: str, description: str, tools: Sequence[ToolDefinition | Function] = ()
+    ) -> None:
+        given = as_tools(tools)
+
+        async def handed_on(arguments: Arguments) -> ToolReturn:
+            parent, opens = CALLER.get()
+            box, task = Toolbox(given, redact=parent.toolbox.redact), str(arguments["task"])
+            return await _answered_by(_sub_session(parent, opens, role, box), task, task)
+
+        asks = _asking_for("task", "What is to be done, in full.")
+        super().__init__(name, description, asks, handed_on, effect="idempotent", of_run=True)
 
 
-# -- tools of the runtime ---------------------------------------------------------------------------------------------
-
-
-def equip(session: Session, subs: Sequence[SubAgent] = ()) -> Session:
+def equip(session: Session) -> Session:
     """Give a conversation the runtime's own tools."""
     session.in_brief = _in_brief
     if session.role.strategy == "sub_conversation":
-
-        async def delegated(arguments: Arguments) -> ToolReturn:
-            names = map(str, cast("list[Json]", arguments["sources"]))
-            sources, room = sources_of(session, names, evidence=True), _MOST_TOKENS
-            if sources:
-                size = session.correction.count(_joined(sources))
-                room = summary_room(size, session.window.result_tokens, session.seat.ratio)
-            told, egress = await _looked_into(session, CALL_ID.get(), str(arguments["purpose"]), sources, room)
-            return ToolReturn(told, egress=egress)
-
-        session.toolbox.offer(ToolDefinition("delegate", _DELEGATE, _ERRAND, delegated, effect="pure", of_run=True))
-    for declared in subs:
-        tool = _sub_agent_tool(session, declared)
-        if tool.spec in session.toolbox.specs:  # of an agent that was closed, and is used again
-            session.toolbox.offer(tool)
-        else:
-            session.toolbox.register(tool)
+        session.toolbox.offer(_DELEGATE)
     if any(outcomes_kept(session)):
-        offer_reading(session)
+        session.toolbox.offer(READING)
     return session
 
 
-def _sub_agent_tool(session: Session, declared: SubAgent) -> ToolDefinition:
-    tools = as_tools(declared.tools)  # a mistake in them is told now
-
-    async def handed_on(arguments: Arguments) -> ToolReturn:
-        task = str(arguments["task"])
-        box = Toolbox(tools, redact=session.toolbox.redact)
-        sub = _sub_session(session, CALL_ID.get(), declared.role, box)
-        summary = await _answered_by(sub, task, task, lambda said, _: Summary(said, "model") if said else None)
-        return ToolReturn(summary.text, egress=sub.state.egress)
-
-    told = (declared.name, declared.description, _TASK, handed_on)
-    return ToolDefinition(*told, effect="idempotent", of_run=True)
-
-
 async def _in_brief(session: Session, number: int, call: ToolCall, outcome: ToolOutcome) -> ToolOutcome:
-    """What the model is told of a kept result: its outline, or a summary by a sub-conversation."""
-    name, whole, tokens = name_of(outcome.kept), whole_of(session, outcome), session.correction
-    offer_reading(session)
-    inner = session.parent is not None and "/" in session.id
-    big = oversized(whole, name, "truncate" if inner else session.role.strategy, session.window, tokens)
+    """A kept result as the model is told it: its outline, or a summary by a sub-conversation."""
+    whole, tokens = whole_of(session, outcome), session.correction
+    session.toolbox.offer(READING)
+    strategy: Strategy = "truncate" if session.parent else session.role.strategy  # a sub-conversation opens none
+    big = oversized(whole, name_of(outcome.kept), strategy, session.window, tokens)
     if big is None or big.remedy == "refer":
         return outcome
-    beside = len(session.state.pending.calls) if session.state.pending else 1
-    big = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
-    room = big.room(tokens, session.seat.ratio)
     purpose = f"What this result of {call.name}({str(call.arguments)[:300]}) says that answers what was asked."
-    told, egress = await _looked_into(session, session.place(number).opens, purpose, {name: whole}, room)
-    return replace(outcome, result=replace(big.in_brief(told), egress=strictest(whole.egress, egress)))
+    _, shown = await in_thread_if_large(len(whole.content), lambda: big.opening(purpose, session.window, tokens))
+    beside = len(session.state.pending.calls) if session.state.pending else 1
+    brief = replace(big, limit=big.limit // beside)  # what all summaries of one reply may take together
+    room = brief.room(tokens, session.seat.ratio)
+    told = await _looked_into(session, session.place(number).opens, purpose, room, whole.content, [shown])
+    return replace(
+        outcome, result=replace(brief.in_brief(str(told.content)), egress=strictest(whole.egress, told.egress))
+    )
 
 
 async def _looked_into(
-    session: Session, name: str, purpose: str, sources: Mapping[str, ToolResult], room: int
-) -> tuple[str, Egress]:
-    """What a sub-conversation finds in sources, or by its tools, within so many tokens; and how local that is."""
-    whole, tokens = _joined(sources), session.correction
-    shown = await in_thread_if_large(len(whole), lambda: _shown(session, purpose, sources))
-    asked = [turn.text for turn in session.state.turns if isinstance(turn, UserMessage)]
+    parent: Session, name: str, purpose: str, room: int = _MOST_TOKENS, source: str = "", shown: Sequence[Block] = ()
+) -> ToolReturn:
+    """A summary, of so many tokens, of what a sub-conversation finds in a source and by its parent's tools."""
+    asked = [turn.text for turn in parent.state.turns if isinstance(turn, UserMessage)]
     background = f"The parent agent was asked: {asked[-1]}" if asked else ""
-    blocks = (*_purpose_blocks(purpose, background, session.state.egress), *shown)
-    sub = _sub_session(session, name, sub_role(session.role, session.seat, [block.name for block in blocks], room))
-    pairs = zip(sources.items(), shown, strict=True)
-    sub.readable = {known: source for (known, source), block in pairs if block.text != source.content}
-    if sub.readable or READ_SLICE in session.toolbox.specs:
-        offer_reading(sub)
-
-    def summed(said: str, seen: str) -> Summary | None:
-        source, also = (whole, seen) if sources else (seen, "")
-        return summarised(said, source, room, tokens, also=also) if said or sources else None
-
-    summary = await _answered_by(sub, purpose, None, summed, blocks, [one.content for one in sources.values()])
-    return summary.text, sub.state.egress
-
-
-def _joined(sources: Mapping[str, ToolResult]) -> str:
-    return "\n\n".join(source.content for source in sources.values())
-
-
-def _shown(session: Session, purpose: str, sources: Mapping[str, ToolResult]) -> list[Block]:
-    """A block for each source, with an outline where it is long."""
-    limit, shown = session.window.result_tokens, []
-    for number, (name, source) in enumerate(sources.items(), 1):
-        big = Oversized(source, name, session.correction.count(source.content), limit, "delegate")
-        budget = replace(session.window, total=session.window.total // len(sources))
-        _, block = big.opening(purpose, budget, session.correction)
-        shown.append(replace(block, name=f"{SOURCE}_{number}"))
-    return shown
+    blocks = (*_purpose_blocks(purpose, background, parent.state.egress), *shown)
+    sub = _sub_session(parent, name, sub_role(parent.role, parent.seat, room))
+    return await _answered_by(sub, purpose, None, blocks, source, room)
 
 
 async def _answered_by(
-    sub: Session,
-    purpose: str,
-    text: str | None,
-    sum_up: Callable[[str, str], Summary | None],
-    blocks: Sequence[Block] = (),
-    beside: Collection[str] = (),
-) -> Summary:
+    sub: Session, purpose: str, text: str | None, blocks: Sequence[Block] = (), source: str = "", room: int = 0
+) -> ToolReturn:
     """Have a sub-conversation that a call opened answer, and close it; one that was left in the middle is gone on with.
 
     Args:
-        text: what it is asked; None for blocks alone.
-        sum_up: its answer ("" where it failed), and what it was given and what came back to it -> what its parent is
-            told; None where nothing can stand in for an answer.
-        blocks: what it is given.
-        beside: texts of those that are sources: `sum_up` knows them.
-
-    Raises:
-        ToolExecutionError: it failed, and nothing stands in for its answer.
+        source: of its answer; lines of it stand there where that fails, without one the call fails.
+        room: tokens of its answer, which is held to all that it saw; 0: the answer as it is.
     """
-    if closed := _closed_summary(sub):
-        return closed
-    said, why = await _answer(sub, purpose, text, blocks)
-    seen = seen_in([block for block in blocks if block.text not in beside], sub.state.turns)
-    summary = await in_thread_if_large(len(seen) + sum(map(len, beside)), lambda: sum_up(said, seen))
-    if summary is None:
-        error = ToolExecutionError(f"the sub-conversation failed: {why}", hint="look into it yourself")
-        error.egress = _seen_egress(sub, blocks)
-        raise error
-    return await _close(sub, summary, blocks)
-
-
-async def _answer(sub: Session, purpose: str, text: str | None, blocks: Sequence[Block]) -> tuple[str, str]:
-    """What a sub-conversation answers, "" where it fails; and why it failed."""
-    sub.raises = True
-    with _span(sub, "sub_conversation", keys.INVOKE_AGENT) as span:
-        await _open(sub, purpose)
-        try:
-            response = await (again(sub, 0) if sub.state.messages else say(sub, text, blocks))
-        except _FAILURES as error:
-            span.fail(type(error).__name__, "lines of its sources stand in for its answer")
-            return "", error.what
-        finally:
+    if (summary := _closed_summary(sub)) is None:
+        sub.raises = True
+        with _span(sub, "sub_conversation", keys.INVOKE_AGENT) as span:
+            await _open(sub, purpose)
+            said, failure = await _answer(sub, text, blocks, _TASK)
+            if failure:
+                span.fail(type(failure).__name__, "lines of its source stand in for its answer")
             span.set(keys.MESSAGES, len(sub.state.turns))
+        if failure and not source:
+            error = ToolExecutionError(f"the sub-conversation failed: {failure.what}", hint="look into it yourself")
+            error.egress = _seen_egress(sub, blocks)
+            raise error
+        summary = await _summed_up(sub, said, blocks, source, room) if room else Summary(said, "model")
+        await _close(sub, summary, blocks)
+    return ToolReturn(summary.text, egress=sub.state.egress)
+
+
+async def _summed_up(sub: Session, said: str, blocks: Sequence[Block], source: str, room: int) -> Summary:
+    """An answer within its room, held to its source and to all that was seen beside it."""
+    seen, tokens = seen_in([block for block in blocks if block.text != source], sub.state.turns), sub.correction
+    read, also = (source, seen) if source else (seen, "")
+    return await in_thread_if_large(len(seen) + len(source), lambda: summarised(said, read, room, tokens, also=also))
+
+
+async def _answer(
+    sub: Session,
+    text: str | None,
+    blocks: Sequence[Block],
+    id: str,  # noqa: A002  the message's
+) -> tuple[str, TransomError | None]:
+    """The answer of a sub-conversation, "" where it fails; and why it failed."""
+    try:
+        response = await say(sub, text, blocks, id=id)
+    except _FAILURES as error:
+        return "", error
     if response.ended == "answered" and response.text.strip():
-        return response.text, ""
-    return "", f"it ended with {response.ended} and no answer"
+        return response.text, None
+    return "", ReplyError(f"it ended with {response.ended} and no answer")
 
 
 # -- of a program -----------------------------------------------------------------------------------------------------
@@ -247,7 +198,9 @@ async def open_program_sub(parent: Session, purpose: str, background: str, name:
 async def close_program_sub(parent: Session, sub: Session) -> Summary:
     """Have a sub-conversation sum up, and tell its parent; what an earlier run of the process did counts."""
     with _span(sub, "complete sub_conversation", keys.SUB_CONVERSATION):
-        summary = _closed_summary(sub) or await _close(sub, await _sum_up(sub), sub.given)
+        if (summary := _closed_summary(sub)) is None:
+            summary = await _sum_up(sub)
+            await _close(sub, summary, sub.given)
         await _tell_finding(parent, sub, summary)
     return summary
 
@@ -270,34 +223,29 @@ async def _tell_finding(parent: Session, sub: Session, summary: Summary) -> None
 
 
 async def _sum_up(sub: Session) -> Summary:
-    """What a sub-conversation of a program found, in its own words and held to what was said in it.
-
-    Where it cannot sum up, lines of it that are chosen by rule stand there.
-    """
-    messages = sub.state.messages
+    """The summary of a program's sub-conversation, held to what it saw; where it fails, lines chosen by rule."""
+    messages, tokens = sub.state.messages, sub.correction
     at = next((one.first_turn for one in messages if one.data.get("id") == _SUM_UP), len(sub.state.turns))
     turns = sub.state.turns[:at]
     seen, said = seen_in(sub.given, turns), said_in(turns)
-    tokens = sub.correction
     room = summary_room(tokens.count(f"{seen}\n{said}"), sub.window.result_tokens, sub.seat.ratio)
-    with suppress(*_FAILURES):
-        response = await say(sub, f"{_SUM_UP}, in at most {room} tokens.", id=_SUM_UP)
-        if response.ended == "answered" and response.text.strip():
-            seen = seen_in(sub.given, [*turns, *sub.state.turns[at + 1 :]])  # also what was called for it
-            return await in_thread_if_large(len(seen), lambda: summarised(response.text, seen, room, tokens))
-    return await in_thread_if_large(
-        len(seen) + len(said), lambda: extract(f"{seen}\n{hold(said, seen)[0]}", room, tokens)
-    )
+    answer, _ = await _answer(sub, f"{_SUM_UP}, in at most {room} tokens.", (), _SUM_UP)
+    seen = seen_in(sub.given, [*turns, *sub.state.turns[at + 1 :]])  # also what was called for it
+
+    def summed() -> Summary:
+        return summarised(answer, seen if answer else f"{seen}\n{hold(said, seen)[0]}", room, tokens)
+
+    return await in_thread_if_large(len(seen) + len(said), summed)
 
 
 # -- of both ----------------------------------------------------------------------------------------------------------
 
 
-def sub_role(role: Role, seat: ModelSeat, blocks: Sequence[str] = (), tokens: int = _MOST_TOKENS) -> Role:
+def sub_role(role: Role, seat: ModelSeat, tokens: int = _MOST_TOKENS) -> Role:
     """The role of a sub-conversation: its own prompt, and a bound on what it may say at once."""
     asked = seated(role.settings, seat)
     settings = replace(asked, max_tokens=min(asked.max_tokens, 2 * tokens))
-    sees = frozenset({"sub_role", PURPOSE, "background", *blocks})
+    sees = frozenset({"sub_role", PURPOSE, "background", SOURCE})
     return Role(role.name + SUB, (_ROLE,), sees, settings=settings)
 
 
@@ -306,17 +254,19 @@ def _sub_session(
 ) -> Session:
     """A sub-conversation as it is in the journal; a new one where there is none.
 
-    Without tools of its own it may call its parent's, but for those that look into the conversation itself.
+    Without tools of its own it may call its parent's, but for those that open further conversations.
     """
-    own = [tool for tool in parent.toolbox.tools if tool.name not in OWN and not tool.of_run]
-    box = parent.toolbox.within(own) if tools is None else tools
-    sub = Session(parent.stage, name, role, box, parent.meter, parent.seat, parent.pass_on, always, parent=parent)
+    if tools is None:
+        tools = parent.toolbox.within(one for one in parent.toolbox.tools if not one.of_run)
+        if READ_SLICE in parent.toolbox.specs:
+            tools.offer(READING)
+    sub = Session(parent.stage, name, role, tools, parent.meter, parent.seat, parent.tell, always, parent=parent)
     sub.in_brief = parent.in_brief
     return sub
 
 
 def _purpose_blocks(purpose: str, background: str, egress: Egress) -> tuple[Block, ...]:
-    """What a sub-conversation is to find out, and what it knows; as local as who asks."""
+    """The purpose of a sub-conversation, and what it knows; as local as who asks."""
     known = [Block("background", background, Tier.SESSION, "untrusted", egress)] if background else []
     return (Block(PURPOSE, purpose, Tier.SESSION, egress=egress), *known)
 
@@ -335,22 +285,21 @@ async def _open(sub: Session, purpose: str, egress: Egress = "any") -> None:
         _log.info("sub-conversation %s: opened by %s", sub.id, sub.parent.id)
 
 
-async def _close(sub: Session, summary: Summary, given: Sequence[Block]) -> Summary:
+async def _close(sub: Session, summary: Summary, given: Sequence[Block]) -> None:
     """Journal what came of a sub-conversation, and how local it is."""
     told: dict[str, Json] = {"summary": summary.text, "how": summary.by, "struck": [*summary.struck]}
     local: dict[str, Json] = {} if _seen_egress(sub, given) == "any" else {"egress": "local"}
     await sub.append("conversation_closed", told | local)
     _log.info("sub-conversation %s: completed, %s of %d characters", sub.id, summary.by, len(summary.text))
-    return summary
 
 
 def _closed_summary(sub: Session) -> Summary | None:
-    """What came of a sub-conversation, as the journal has it; None where it came to no end."""
+    """The summary in the journal; None where it came to no end."""
     closed = sub.state.sub.closed if sub.state.sub else None
     return Summary(closed["summary"], closed["how"], tuple(closed["struck"])) if closed else None
 
 
 def _seen_egress(sub: Session, given: Sequence[Block]) -> Egress:
-    """As local as all that a sub-conversation saw and was given, whether or not anybody answered from it."""
+    """The egress of all that a sub-conversation saw and was given, whether or not anybody answered from it."""
     policy = sub.stage.host.chain.policy
     return "local" if any(policy.is_local(block) for block in given) else sub.state.egress

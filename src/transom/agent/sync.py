@@ -29,13 +29,13 @@ class SyncAgent:
         self._runner, self._busy, self._closed = asyncio.Runner(), threading.Lock(), False
 
     def __getattr__(self, name: str) -> Any:
-        """What of an agent needs no waiting: its history, its context and so on."""
+        """The attributes of the agent: its history, its context and so on."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.agent, name)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """What of an agent can be set, as its budget, is set there."""
+        """Properties of the agent, as its budget, are set there."""
         whose = self.agent if isinstance(getattr(Agent, name, None), property) else super()
         whose.__setattr__(name, value)
 
@@ -48,14 +48,14 @@ class SyncAgent:
         return self.wait(self.agent.resume())
 
     def close(self) -> None:
-        """See `Agent.close`. What is closed stays closed."""
+        """See `Agent.close`. A closed one stays closed."""
         if not self._closed:
             self.wait(self.agent.close())
             self._runner.close()
         self._closed = True
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine of the agent, or of one of its sub-conversations, yields: `wait(agent.open_sub("look"))`.
+        """The result of a coroutine of the agent, or of one of its sub-conversations: `wait(agent.open_sub("look"))`.
 
         Its loop has the variables of whoever waits, who may be a tool's handler.
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from transom.agent.session import Session
 from transom.canonical import Json
-from transom.llm import Request, Usage, Window, render
+from transom.llm import Usage
 from transom.llm.codec import reply_from_json
 from transom.llm.reading import held_arguments
-from transom.llm.structured import schema_text
-from transom.runs.conversation import KINDS
+from transom.runs.conversation import KINDS, ConversationKey, key_of
 from transom.runs.workspace import trace_id
 from transom.store import Record, Store
 
@@ -25,23 +22,25 @@ def _never(*_: object, **__: object) -> NoReturn:
     raise TypeError("this never changes; dict(...) and list(...) make a copy that does")
 
 
-class _FrozenDict(dict[str, Any]):
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _never
+class _Frozen:
+    """Refuses whatever changes a dict or a list."""
 
+    __setitem__ = __delitem__ = __ior__ = __iadd__ = __imul__ = append = clear = extend = insert = _never
+    pop = popitem = remove = reverse = setdefault = sort = update = _never
+
+
+class _FrozenDict(_Frozen, dict[str, Any]):
     def __reduce__(self) -> tuple[Any, tuple[dict[str, Any]]]:
         return frozen, (dict(self),)
 
 
-class _FrozenList(list[Any]):
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = append = clear = extend = insert = _never
-    pop = remove = reverse = sort = _never
-
+class _FrozenList(_Frozen, list[Any]):
     def __reduce__(self) -> tuple[Any, tuple[list[Any]]]:
         return frozen, (list(self),)
 
 
 def frozen(value: Any) -> Any:
-    """The same value; whoever tries to change anything in it is told TypeError."""
+    """An equal value of which nothing can be changed: who tries to is told TypeError."""
     if isinstance(value, dict):
         return _FrozenDict({name: frozen(inner) for name, inner in value.items()})
     return _FrozenList(map(frozen, value)) if isinstance(value, list) else value
@@ -52,11 +51,11 @@ _Metadata: TypeAlias = Annotated[Mapping[str, Json], AfterValidator(frozen)]
 
 
 class _View(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, defer_build=True)
 
 
 class ToolCall(_View):
-    """What a model wanted done; `timestamp` is when its reply was journaled."""
+    """A tool call of a model; `timestamp` is when its reply was journaled."""
 
     id: str
     name: str
@@ -65,7 +64,7 @@ class ToolCall(_View):
 
 
 class ToolResult(_View):
-    """What came of a tool call.
+    """The result of a tool call.
 
     Attributes:
         tool_call_id: of the call that it answers.
@@ -99,13 +98,13 @@ class Message(_View):
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """What the model called in this message."""
+        """The calls of the model in this message."""
         given: Any = self.metadata.get("tool_calls", ())
         return tuple(map(ToolCall.model_validate, given))
 
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """What came back in this message."""
+        """The results that came back in this message."""
         given: Any = self.metadata.get("tool_results", ())
         return tuple(map(ToolResult.model_validate, given))
 
@@ -145,7 +144,7 @@ class SubConversation(Conversation):
 
 
 class ConversationContext(_View):
-    """What is known of a conversation beside its words; defaults before it is opened.
+    """The facts about a conversation beside its words; defaults before it is opened.
 
     Attributes:
         provider: who may answer.
@@ -154,7 +153,6 @@ class ConversationContext(_View):
         usd: what they cost in US dollars, 0 for what is on this machine; None where nobody knows what a reply cost.
         trace_id: of the file that holds its spans; the whole run's.
         tool_calls: how many.
-        window_tokens, window_limit: that a window takes now, before more is said, as estimated, and that it may take.
     """
 
     provider: str
@@ -165,108 +163,94 @@ class ConversationContext(_View):
     usd: float | None = 0.0
     trace_id: str = ""
     tool_calls: int = 0
-    window_tokens: int = 0
-    window_limit: int = 0
 
 
 # -- from the journal -------------------------------------------------------------------------------------------------
 
 
-def conversations(store: Store, records: Sequence[Record], stage: str) -> dict[str, Conversation | SubConversation]:
-    """The conversations of one stage, by id, in the order in which they began."""
-    found: dict[str, _Reader] = {}
+def view_of(store: Store, records: Sequence[Record], key: ConversationKey) -> Conversation | SubConversation | None:
+    """A conversation as a run's records have it; None where there is none."""
+    beside: list[Any] = [one for one in records if one.kind in KINDS and key_of(one.data)[:2] == key[:2]]
+    mine = [one for one in beside if key_of(one.data) == key]
+    if not mine:
+        return None
+    said, results, opened, closed = _read(mine)
+    replies = [data for _, data in said if "reply" in data]
+    shown = json.loads(store.get_blob(replies[0]["window"]["request"]))["blocks"] if replies else []
+    run = mine[0].stream.removeprefix("run/")
+    metadata: dict[str, Json] = {
+        **{"run_id": run, "stage": key.stage, "trace_id": trace_id(run)},
+        "role": replies[0]["role"] if replies else "",
+        "by": sorted({data["reply"]["by"] for data in replies}),
+        "usage": sum((Usage(**data["reply"]["usage"]) for data in replies), Usage()).to_json(),
+    }
+    inner = [one.data["conversation"] for one in beside if one.data.get("parent") == key.conversation]
+    common: dict[str, Any] = {
+        "id": key.conversation,
+        "system_prompt": "\n\n".join(block["text"] for block in shown if block["tier"] == "stable"),
+        "messages": tuple(message for at, data in said for message in _messages(at, data, results)),
+        "created_at": mine[0].at,
+        "sub_conversations": tuple(dict.fromkeys(inner)),
+    }
+    if not opened:
+        return Conversation(**common, metadata=metadata)
+    return SubConversation(
+        **common,
+        metadata=metadata | ({"how": closed["how"]} if closed else {}),
+        parent_id=opened["parent"],
+        purpose=opened["purpose"],
+        summary=closed.get("summary"),
+        completed_at=closed.get("at"),
+    )
+
+
+_Results: TypeAlias = dict[tuple[int, int], tuple[str, Any]]
+"""Records of results by the ordinal of the reply and the number of the call; each with the time of the first one."""
+
+
+def _read(records: Sequence[Any]) -> tuple[list[tuple[str, Any]], _Results, dict[str, Any], dict[str, Any]]:
+    """The messages and replies of a conversation, each with its time; its results; how it was opened and closed."""
+    said: list[tuple[str, Any]] = []
+    results: _Results = {}
+    opened: dict[str, Any] = {}
+    closed: dict[str, Any] = {}
     for record in records:
-        data: Any = record.data
-        if record.kind in KINDS and data["stage"] == stage:
-            found.setdefault(data["conversation"], _Reader(record.at)).read(record.kind, data, record.at)
-    run = records[0].stream.removeprefix("run/") if records else ""
-    where: dict[str, Json] = {"run_id": run, "stage": stage, "trace_id": trace_id(run)}
-    children: dict[str, list[str]] = {}
-    for name, reader in found.items():
-        if reader.opened:
-            children.setdefault(reader.opened["parent"], []).append(name)
-    return {name: reader.view(store, name, children.get(name, []), where) for name, reader in found.items()}
-
-
-@dataclass
-class _Reader:
-    """A conversation while the journal is read.
-
-    Attributes:
-        said: what a user said and a model replied, each with its time.
-        results: by the ordinal of the reply and the number of the call; the time is that of the first one.
-    """
-
-    at: str
-    said: list[tuple[str, Any]] = field(default_factory=list)
-    results: dict[int, dict[int, tuple[str, Any]]] = field(default_factory=dict)
-    opened: dict[str, Any] | None = None
-    closed: dict[str, Any] = field(default_factory=dict)
-
-    def read(self, kind: str, data: Any, at: str) -> None:
-        match kind:
+        data = record.data
+        match record.kind:
             case "conversation_opened":
-                self.opened = data
+                opened = data
             case "conversation_closed":
-                self.closed = {**data, "at": at}
+                closed = {**data, "at": record.at}
             case "user_message" | "model_reply":
-                self.said.append((at, data))
+                said.append((record.at, data))
             case "tool_result":
-                came = self.results.setdefault(data["ordinal"], {})
-                at, before = came.get(data["call"], (at, {}))
-                came[data["call"]] = at, before | data
+                call = data["ordinal"], data["call"]
+                at, before = results.get(call, (record.at, {}))
+                results[call] = at, before | data
             case "reset":
-                sent = [number for number, (_, one) in enumerate(self.said) if "fingerprint" in one]
-                del self.said[sent[data["to"]] if data["to"] < len(sent) else len(self.said) :]
+                sent = [number for number, (_, one) in enumerate(said) if "fingerprint" in one]
+                del said[sent[data["to"]] if data["to"] < len(sent) else len(said) :]
+    return said, results, opened, closed
 
-    def view(
-        self, store: Store, name: str, children: Sequence[str], where: dict[str, Json]
-    ) -> Conversation | SubConversation:
-        replies = [data for _, data in self.said if "reply" in data]
-        usage = sum((Usage(**data["reply"]["usage"]) for data in replies), Usage())
-        shown = json.loads(store.get_blob(replies[0]["window"]["request"]))["blocks"] if replies else []
-        metadata: dict[str, Json] = {
-            **where,
-            "role": replies[0]["role"] if replies else "",
-            "by": sorted({data["reply"]["by"] for data in replies}),
-            "usage": usage.to_json(),
-        }
-        common: dict[str, Any] = {
-            "id": name,
-            "system_prompt": "\n\n".join(block["text"] for block in shown if block["tier"] == "stable"),
-            "messages": tuple(message for at, data in self.said for message in self._messages(at, data)),
-            "created_at": self.at,
-            "sub_conversations": tuple(children),
-        }
-        if self.opened is None:
-            return Conversation(**common, metadata=metadata)
-        closed = self.closed
-        return SubConversation(
-            **common,
-            metadata=metadata | ({"how": closed["how"]} if closed else {}),
-            parent_id=self.opened["parent"],
-            purpose=self.opened["purpose"],
-            summary=closed.get("summary"),
-            completed_at=closed.get("at"),
-        )
 
-    def _messages(self, at: str, data: Any) -> list[Message]:
-        if "reply" not in data:
-            said = data["text"]
-            return [] if said is None else [Message.model_validate({"role": "user", "content": said, "timestamp": at})]
-        reply = reply_from_json(data["reply"])
-        calls = [
-            {"id": call.id, "name": call.name, "arguments": held_arguments(call.arguments), "timestamp": at}
-            for call in reply.calls
-        ]
-        told = {"by": reply.by, "stop": reply.stop, "usage": reply.usage.to_json(), "request": data["request"]}
-        mine = {"role": "assistant", "content": reply.text, "timestamp": at, "metadata": {**told, "tool_calls": calls}}
-        messages = [Message.model_validate(mine)]
-        if came := [_result(*one) for _, one in sorted(self.results.get(data["ordinal"], {}).items())]:
-            content, last = "\n\n".join(one.content for one in came), max(one.timestamp for one in came)
-            results: dict[str, Json] = {"tool_results": [one.model_dump(mode="json") for one in came]}
-            messages.append(Message(role="user", content=content, timestamp=last, metadata=results))
-        return messages
+def _messages(at: str, data: Any, results: _Results) -> list[Message]:
+    if "reply" not in data:
+        said = data["text"]
+        return [] if said is None else [Message.model_validate({"role": "user", "content": said, "timestamp": at})]
+    reply = reply_from_json(data["reply"])
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": held_arguments(call.arguments), "timestamp": at}
+        for call in reply.calls
+    ]
+    told = {"by": reply.by, "stop": reply.stop, "usage": reply.usage.to_json(), "request": data["request"]}
+    mine = {"role": "assistant", "content": reply.text, "timestamp": at, "metadata": {**told, "tool_calls": calls}}
+    messages = [Message.model_validate(mine)]
+    places = [(data["ordinal"], number) for number in range(len(calls))]
+    if came := [_result(*results[place]) for place in places if place in results]:
+        content, last = "\n\n".join(one.content for one in came), max(one.timestamp for one in came)
+        found: dict[str, Json] = {"tool_results": [one.model_dump(mode="json") for one in came]}
+        messages.append(Message(role="user", content=content, timestamp=last, metadata=found))
+    return messages
 
 
 def _result(at: str, data: Any) -> ToolResult:
@@ -281,24 +265,4 @@ def _result(at: str, data: Any) -> ToolResult:
             "timestamp": at,
             "metadata": {"name": told["name"], "trust": told["trust"], "egress": told["egress"], **more},
         }
-    )
-
-
-def context_of(session: Session, messages: Sequence[Message]) -> ConversationContext:
-    """What is known of a conversation beside its words."""
-    host, role, state = session.stage.host, session.role, session.state
-    window = Window(role.prompt, session.derived.history().turns)
-    parts = [render(Request(role.name, window, role.tools)).as_text()]
-    parts += [] if role.schema is None else [schema_text(role.schema)]
-    return ConversationContext(
-        provider=host.chain.name,
-        id=session.id,
-        run_id=host.id,
-        message_count=len(messages),
-        usage=state.spent.usage,
-        usd=session.meter.usd(state.spent),
-        trace_id=host.telemetry.trace_id,
-        tool_calls=sum(len(message.tool_calls) for message in messages),
-        window_tokens=session.correction.count("\n\n".join(parts)),
-        window_limit=session.window.window_tokens(role.settings.max_tokens),
     )

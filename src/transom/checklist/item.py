@@ -14,16 +14,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from transom.canonical import Json, canonical_json, digest
 from transom.checklist.atoms import Requirements, Waivers
 from transom.checklist.item_reader import Notice, SectionReader
-from transom.errors import InputError
 from transom.formats.yaml_files import Key, load_yaml, parse_yaml
-from transom.gates import Finding
 
 _TOP = ("item_id", "description", "reads_as", "requirements", "waivers", "input_files")
 _READS_AS = ("domain", "item", "parameters")
@@ -99,17 +97,6 @@ def load_item(path: Path, *, strict: bool = False) -> Item:
 def parse_item(text: str, path: Path, *, strict: bool = False) -> Item:
     """As `load_item`, for a text at hand; `path` names it and gives the item its id."""
     return _ItemReader(parse_yaml(text, path), strict=strict).read()
-
-
-def item_findings(path: Path, read: Callable[[Path], Item] = load_item) -> list[Finding]:
-    """Findings of `check lint` on an item: the first error that stops it, or all that misleads."""
-    try:
-        item = read(path)
-    except InputError as error:
-        line = re.search(r":(\d+)$", error.where or "")
-        message = f"{error.what}; {error.hint}" if error.hint else error.what
-        return [Finding("item", str(path), int(line.group(1)) if line else None, message)]
-    return [Finding("item", str(path), notice.line, notice.message) for notice in item.warnings]
 
 
 class _ItemReader(SectionReader):

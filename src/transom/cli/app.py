@@ -1,25 +1,124 @@
-"""The composition root: all commands, the entry of the console script, and how a command may end.
+"""The composition root: the tree of commands, the entry of the console script, and how a command may end.
 
-A function of a command raises a `TransomError` for whatever is wrong with its input: one line, and an exit code.
+A module of commands is imported when one of its commands is asked for. A function of a command raises a
+`TransomError` for whatever is wrong with its input: one line, and an exit code.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from transom import __version__
 from transom.cli.output import abandon_stdout, open_streams, print_text, say, unread
-from transom.cli.tree import COMMON, HELP_NAMES, Trunk, nearest
 from transom.errors import InputError, TransomError
+
+COMMON = ("--format", "--model", "--base-url", "--max-cost", "--workspace", "--quiet", "-q", "--verbose", "-v")
+HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+TREE = {
+    "demo": ("demo", "Show every product on the shipped examples, without a model."),
+    "check": ("checking batch linting verdicts teaching", "From a one-line description to a verdict on real files."),
+    "investigate": ("investigate", "Judge whether a feature is ready for its next stage."),
+    "story": ("story", "An epic's stories from SM to the merge, by evidence."),
+    "study": ("study", "Optimisation studies that learn from failed solves."),
+    "eval": ("eval", "Scenario suites: how well a product answers."),
+    "runs": ("runs", "Runs: what was started, how far it came, what it waits for."),
+    "waiting": ("waiting", "List what waits for a person in all runs, and how to answer."),
+    "answer": ("waiting", "Answer what waits for a person."),
+    "resume": ("runs", "Go on with a run. Nothing that was paid for is asked again."),
+    "window": ("window", "Windows: what each model call saw."),
+    "trace": ("window", "Traces: what happened when, and how long it took."),
+    "playbook": ("playbook", "The playbook: what was learned, and how it stands."),
+    "memory": ("learn", "Memory: texts, found by words, meaning and relations."),
+    "session": ("learn", "The session of a workspace: what is done and relied on."),
+    "learning": ("learn", "What was learned."),
+    "cache": ("learn", "What vendors' caches did."),
+    "serve": ("learn", "Serve the playbook over HTTP until Ctrl-C."),
+    "doctor": ("doctor", "Say what is installed, and what works on this machine."),
+}
+"""The commands and groups of `transom`: each with its modules and its line in the help."""
+
+_LIKE = 55  # of 100; below it two words have no more in common than any two
+_ALIASES = {
+    **dict.fromkeys(("ls", "ps", "status"), "runs list"),
+    **dict.fromkeys(("rm", "delete", "clean"), "runs clean"),
+    **dict.fromkeys(("continue", "rerun"), "resume"),
+    **dict.fromkeys(("learn", "insights"), "playbook"),
+    **{"show": "runs show", "log": "trace show", "ask": "waiting", "version": "--version", "help": "--help"},
+}
+"""What people type for commands that are called otherwise here."""
+
+
+def nearest(name: str, known: Sequence[str], least: float = 0) -> str:
+    """The one of `known` that is most like `name`; "" where they have less in common than `least`, of 100."""
+    from rapidfuzz import fuzz, process
+
+    found = process.extractOne(name, known, scorer=fuzz.ratio, score_cutoff=least)
+    return str(found[0]) if found else ""
+
+
+class Group(TyperGroup):
+    """A group of commands that names the nearest one when it is given a name that it does not have."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:  # a shell that completes wants no help
+            typer.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not args[0].startswith("-") and not ctx.resilient_parsing:
+            meant = _ALIASES.get(args[0], "")
+            if ctx.parent is not None:  # `runs rm`: of what is meant the last word, where this group has it
+                meant = meant.rpartition(" ")[2] if meant.rpartition(" ")[2] in self.commands else ""
+            meant = meant or nearest(args[0], list(self.commands), _LIKE)
+            hint = f"{f'did you mean {meant}? ' * bool(meant)}see: {ctx.command_path} --help"
+            raise InputError(f"{ctx.command_path} has no command {args[0]!r}", hint=hint)
+        return super().resolve_command(ctx, args)
+
+
+class Trunk(Group):
+    """`transom` itself, which lists its commands without importing them."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in TREE.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in TREE else None, rest
+
+
+root = typer.Typer(cls=Group, rich_markup_mode=None, add_completion=False)
+"""The commands and groups whose modules are imported."""
+
+
+def group(name: str, help: str = "", parent: typer.Typer = root) -> typer.Typer:  # noqa: A002  as typer calls it
+    """A new group of commands, e.g. `runs`; the help of one that stands in `TREE` is written there."""
+    line = help or TREE[name][1]
+    made = typer.Typer(name=name, help=line, cls=Group, rich_markup_mode=None, context_settings=HELP_NAMES)
+    parent.add_typer(made)
+    return made
+
+
+def load(name: str) -> Any:
+    """The command or group of that name in `TREE`, with all below it."""
+    for module in TREE[name][0].split():
+        import_module(f"transom.cli.{module}")
+    return typer.main.get_group(root).commands[name]
+
 
 COMPLETE = "_TRANSOM_COMPLETE"
 """The variable by which a shell asks what may follow: `source_bash`, `complete_bash`, and so of zsh and fish."""
@@ -37,8 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(shell_complete(build_app(), {}, "transom", COMPLETE, asked))
     open_streams()
     begun: list[Any] = []
+    argv = sys.argv[1:] if argv is None else [*argv]
     try:
-        code = _invoke(sys.argv[1:] if argv is None else list(argv), begun)
+        code = _invoke(argv, begun)
         with unread():
             sys.stdout.flush()
     except typer.TyperException as error:
@@ -47,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"transom: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        return _interrupted(begun)
+        return _interrupted(begun, argv)
     except Exception as error:  # noqa: BLE001 - the last resort: a full disk, or a defect of ours, logged in full
         number = getattr(error, "errno", None)
         if number not in _OF_THE_MACHINE:
@@ -60,12 +160,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(argv: list[str], begun: list[Any]) -> int:
-    for argument in argv:  # a name that is no UTF-8 can stand neither in the journal nor in a verdict
-        try:
-            argument.encode("utf-8")
-        except UnicodeEncodeError as error:
-            hint = "rename that file or folder"
-            raise InputError(f"{argument!a} is not UTF-8", where="command line", hint=hint) from error
+    for odd in (one for one in argv if any("\udc80" <= sign <= "\udcff" for sign in one)):
+        hint = "rename that file or folder"  # such a name can stand neither in the journal nor in a verdict
+        raise InputError(f"{odd!a} is not UTF-8", where="command line", hint=hint)
     try:
         with build_app().make_context("transom", argv, obj=begun) as context:
             return int(context.command.invoke(context) or 0)
@@ -111,12 +208,10 @@ def _usage(error: typer.TyperException) -> int:
     return 2
 
 
-def _interrupted(begun: list[Any]) -> int:
+def _interrupted(begun: list[Any], argv: Sequence[str]) -> int:
     """Say how to go on: each run that was cut off; the demonstration, whose runs are its own, as a whole."""
     commands = [f"transom resume {run}" for session in begun for run in session.open_runs]
-    for session in begun:
-        if session.entry["command"] == "demo":
-            commands = [" ".join(["transom demo", *(session.entry["given"]["products"] or ())])]
+    commands = [shlex.join(["transom", *argv])] if argv[:1] == ["demo"] else commands
     say("\ntransom: interrupted" + "".join(f"; go on with: {command}" for command in commands))
     return 130  # as a shell shows Ctrl-C
 

@@ -26,18 +26,18 @@ from transom.checklist.run import Verdict, together
 from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.report import headline, summary
 from transom.cli.answers import verdict_for
+from transom.cli.app import load
 from transom.cli.checking import answer_of, run_one
-from transom.cli.command import Among, command, given_in
-from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, place, writer_of
+from transom.cli.command import command, given_in
+from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
 from transom.cli.output import counted, table, toned
+from transom.cli.registry import place
 from transom.cli.session import Options as Common
 from transom.cli.session import Session
-from transom.cli.tree import load
 from transom.config import FILE_NAMES
 from transom.errors import InputError, ProviderError, TransomError
 from transom.runs import Run, write_file
 from transom.sandbox.process import kill_group, start_group
-from transom.store import SqliteStore
 
 ESCALATIONS = "escalations.jsonl"
 HELD, ESCALATED = "held", "escalated"
@@ -57,17 +57,16 @@ _LONGEST = 1 << 30  # of one answer, in bytes
 async def batch(
     session: Session,
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")],
-    options: Annotated[Options, Among("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+    options: Annotated[Options, ("jobs", *WHERE, *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Check many items, several at once.
 
     Given again after a kill it goes on. With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/ each.
     """
-    texts, paths = targets, found(targets)
-    write = writer_of(session, options, paths)
-    compared = compared_by(options)
+    paths = found(targets)
+    write, compared = writer_of(session, options, paths), compared_by(options)
     session.settle(as_of=options.day)
-    named: list[Json] = [place(Path(text)) for text in texts]
+    named: list[Json] = [place(Path(text)) for text in targets]
     async with (
         session.open_store() as store,
         session.open_run("check-batch", {"targets": named}, name="batch", store=store) as run,
@@ -110,46 +109,30 @@ def _of_folder(folder: Path) -> list[str]:
 
 @dataclass
 class _Batch:
-    """One command at work: what is done, and what is asked again."""
+    """One command at work: what is done, and what has no answer."""
 
     session: Session
     run: Run
     targets: list[Path]
     options: Options
     done: dict[Path, Verdict] = field(default_factory=dict)
-    held: dict[Path, float] = field(default_factory=dict)
     escalated: list[dict[str, Any]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
     async def work(self) -> list[Verdict]:
-        """A verdict for every target, in their order."""
-        held: list[Any] = [row.data for row in self.run.records() if row.kind == HELD]
-        known, now = {row["target"]: row["until"] for row in held}, time.time()
-        self.held = {one: known[place(one)] for one in self.targets if known.get(place(one), now) > now}
-        while len(self.done) < len(self.targets):
-            due = [one for one in self.targets if one not in self.done and self.held.get(one, 0) <= time.time()]
-            if due:
-                await self._round(due)
-                continue
-            until = min(at for one, at in self.held.items() if one not in self.done)
-            left, at = len(self.targets) - len(self.done), datetime.fromtimestamp(until, UTC).astimezone()
-            self.session.progress(f"a provider failed; {counted(left, 'item')} asked again at {at:%H:%M:%S}")
-            await asyncio.sleep(max(0.0, until - time.time()))
+        """A verdict for every target, in their order. More at once than processes only overlap their waiting."""
+        capped = self.session.settings.execution.max_cost is not None  # one purse is held by one process
+        count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(self.targets))
+        async with asyncio.TaskGroup() as group:
+            for number in range(count):
+                jobs = self.options.jobs // count + (number < self.options.jobs % count)
+                group.create_task(self._process(self.targets[number::count], jobs))
         if self.escalated:
             await self.run.append(ESCALATED, {"rows": self.escalated})
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.escalated)
             path = write_file(self.run.folder / ESCALATIONS, text.encode("utf-8", "backslashreplace"))
             self.session.progress(f"{counted(len(self.escalated), 'escalation')} in {path}")
         return [self.done[one] for one in self.targets]
-
-    async def _round(self, due: list[Path]) -> None:
-        """Hand the targets out; more at once than processes only overlap their waiting."""
-        capped = self.session.settings.execution.max_cost is not None  # one purse is held by one process
-        count = 1 if capped else min(os.cpu_count() or 1, self.options.jobs, len(due))
-        jobs = [self.options.jobs // count + (number < self.options.jobs % count) for number in range(count)]
-        async with asyncio.TaskGroup() as group:
-            for number in range(count):
-                group.create_task(self._process(due[number::count], jobs[number]))
 
     async def _process(self, targets: list[Path], jobs: int) -> None:
         """One process and its answers; what it left open when it ended by itself is an error."""
@@ -164,24 +147,23 @@ class _Batch:
             process.stdin.write(json.dumps(asked).encode() + b"\n")
             while left:
                 row = json.loads(await process.stdout.readuntil())
-                await self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]), failed=row["failed"])
+                if "verdict" in row:
+                    self._take(left.pop(row["n"]), Verdict.model_validate(row["verdict"]))
+                    continue
+                held, at = place(left[row["n"]]), datetime.fromtimestamp(row["until"], UTC).astimezone()
+                self.session.progress(f"{held}: a provider failed; it is asked again at {at:%H:%M:%S}")
+                await self.run.append(HELD, {"target": held, "until": row["until"], "cause": row["cause"]})
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await process.wait()
             for target in left.values():
                 error = TransomError(f"its process ended with code {code}", hint="give the command again")
-                await self._take(target, verdict_for(target, error, self.options.day), failed=False)
+                self._take(target, verdict_for(target, error, self.options.day))
         finally:
             kill_group(process)
             await process.wait()
 
-    async def _take(self, target: Path, verdict: Verdict, *, failed: bool) -> None:
-        """Keep an answer, unless a provider failed for the first time: then it is asked again."""
-        wait = self.session.settings.execution.retry_after
-        if failed and wait and target not in self.held:
-            self.held[target] = time.time() + wait
-            told = {"target": place(target), "until": self.held[target], "cause": _why(verdict)}
-            await self.run.append(HELD, told)
-            return
+    def _take(self, target: Path, verdict: Verdict) -> None:
+        """Keep an answer, and print its line."""
         self.done[target] = verdict
         if verdict.status == "ERROR":
             row: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "item_id": verdict.item_id}
@@ -211,50 +193,42 @@ def _minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
-async def _serve() -> None:
-    """The work of one process: the targets that stdin names. It ends at once when stdin does."""
-    load("check")  # so that the command is known
-    asked = json.loads(sys.stdin.buffer.readline())
+async def _serve(session: Session, asked: dict[str, Any]) -> int:
+    """The work of one process: the targets that stdin named. It ends at once when stdin does."""
     asyncio.get_running_loop().add_reader(0, os._exit, 1)
-    common = Common(quiet=True, workspace=Path(asked["workspace"]), base_url=asked["base_url"])
-    session, places = Session.start(common).again(asked["entry"]), asyncio.Semaphore(asked["jobs"])
-    options: Options = given_in(asked["entry"])["options"]
-    try:
-        async with session.open_store() as store, asyncio.TaskGroup() as group:
-            for number, text in enumerate(asked["targets"]):
-                mine = Path(text), number, asked["several"]
-                group.create_task(_answer(session, store, options, places, *mine))
-    finally:
-        for _, chain in session.chains:
-            await chain.aclose()
+    options, places = given_in(asked["entry"])["options"], asyncio.Semaphore(asked["jobs"])
+    async with session.open_store() as store, asyncio.TaskGroup() as group:
 
-
-async def _answer(
-    session: Session,
-    store: SqliteStore,
-    options: Options,
-    places: asyncio.Semaphore,
-    target: Path,
-    number: int,
-    several: bool,
-) -> None:
-    """One target's answer, written to stdout; its run is resumed by itself."""
-    command, key = ("check run", "targets") if target.is_dir() else ("check all", "items")
-    given = {**session.entry["given"], key: [str(target)]}
-    session = replace(session, entry={**session.entry, "command": command, "given": given})
-    async with places:
-        try:
-            if target.is_dir():
-                outcome: Any = await run_one(session, store, target, options, set(), several=several)
+        async def answer(number: int, target: Path, wait: float) -> None:
+            """Write one target's answer to stdout; its run is resumed by itself."""
+            several = asked["several"]
+            try:
+                async with places:
+                    if target.is_dir():
+                        own = session.begun_as("check run", targets=[str(target)])
+                        outcome: Any = await run_one(own, store, target, options, several=several)
+                    else:
+                        own = session.begun_as("check all", items=[str(target)])
+                        outcome = await answer_of(own, store, replace(options, item=target), several=several)
+            except TransomError as error:
+                outcome = error
+            verdict = verdict_for(target, outcome, options.day)
+            if wait and isinstance(outcome, ProviderError) and outcome.retryable:
+                print(json.dumps({"n": number, "until": time.time() + wait, "cause": _why(verdict)}), flush=True)
+                await asyncio.sleep(wait)
+                await answer(number, target, 0)
             else:
-                outcome = await answer_of(session, store, replace(options, item=target), several=several)
-        except TransomError as error:
-            outcome = error
-    verdict = verdict_for(target, outcome, options.day)
-    failed = isinstance(outcome, ProviderError) and outcome.retryable
-    row = {"n": number, "verdict": verdict.model_dump(mode="json", by_alias=True), "failed": failed}
-    print(json.dumps(row), flush=True)
+                document = verdict.model_dump(mode="json", by_alias=True)
+                print(json.dumps({"n": number, "verdict": document}), flush=True)
+
+        for number, text in enumerate(asked["targets"]):
+            group.create_task(answer(number, Path(text), session.settings.execution.retry_after))
+    return 0
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve())
+    load("check")  # so that the command is known
+    told = json.loads(sys.stdin.buffer.readline())
+    common = Common(quiet=True, workspace=Path(told["workspace"]), base_url=told["base_url"])
+    mine = Session.start(common).again(told["entry"])
+    mine.execute(lambda: _serve(mine, told))

@@ -14,57 +14,32 @@ from typing import Annotated, cast
 import typer
 
 from transom.canonical import Json, pretty_json
+from transom.checklist import pipeline
 from transom.checklist.build.checker import SPEC_FILE
 from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.build.lessons import DOMAIN
 from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
-from transom.checklist.pipeline import (
-    Judged,
-    Manner,
-    Places,
-    check_all,
-    checker_folder,
-    checker_of,
-    input_problems,
-    own_files,
-    read_spec,
-    spec_of,
-    verdict_of,
-)
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import Verdict, load_checker, printed
 from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
-from transom.cli.answers import (
-    Answer,
-    load_checked,
-    print_build,
-    print_spec,
-    print_verdicts,
-    verdict_for,
-    with_readings,
-)
-from transom.cli.command import Among, command
-from transom.cli.learn import Scope, opened, remembered
+from transom.cli import answers, registry
+from transom.cli.command import command
+from transom.cli.learn import Scope, learning, remembered
 from transom.cli.options import (
     BUILDING,
     JUDGING,
     WHERE,
     Options,
     check_app,
-    claim_id,
     compared_by,
-    home,
     manner_of,
-    newest_checker,
-    place,
     places_of,
-    register_checker,
-    register_spec,
     writer_of,
 )
 from transom.cli.output import counted, say
+from transom.cli.registry import place
 from transom.cli.session import Session
 from transom.errors import InputError, TransomError
 from transom.runs import Run
@@ -79,31 +54,29 @@ ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The che
 
 
 @command(check_app, "spec", example="transom check spec examples/checks/VER-01.yaml -o specs", asks=True)
-async def spec(
-    session: Session, item: ItemArgument, options: Annotated[Options, Among("out", "debug", "strict")]
-) -> int:
+async def spec(session: Session, item: ItemArgument, options: Annotated[Options, ("out", "debug", "strict")]) -> int:
     """Write an item's ItemSpec: what to extract, check and waive.
 
     With -o: ID_ItemSpec.md.
     """
-    loaded = load_checked(session, item, strict=options.strict)
+    loaded = answers.load_checked(session, item, strict=options.strict)
     places = places_of(session, options, session.settings.paths.item_specs_dir)
     result: SpecResult | None = None
     while result is None:  # once more where a person has said what is meant
         async with session.open_store() as store, _run_of(session, store, loaded) as run:
             async with remembered(session) as memory:
                 manner = manner_of(session, options, needs_sandbox=False, memory=memory)
-                written = await spec_of(run, loaded, places, manner)
+                written = await pipeline.spec_of(run, loaded, places, manner)
             if isinstance(written, WrittenSpec):
-                await register_spec(store, loaded, written.document.value)
+                await registry.keep_spec(store, loaded, written.document.value)
                 result = written.result
             else:
-                result = await with_readings(session, run, loaded, places, written)
+                result = await answers.with_readings(session, run, loaded, places, written)
             if options.debug:
                 await _copy_rounds(run, places.out or run.folder / "spec", loaded, written)
             await _finish(run, result)
-        loaded = load_checked(session, item, strict=options.strict)
-    return print_spec(session, result)
+        loaded = answers.load_checked(session, item, strict=options.strict)
+    return answers.print_spec(session, result)
 
 
 @command(
@@ -115,14 +88,14 @@ async def spec(
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
-    options: Annotated[Options, Among("item", *WHERE, "tests", *BUILDING, "unsafe")],
+    options: Annotated[Options, ("item", *WHERE, "tests", *BUILDING, "unsafe")],
 ) -> int:
     """Build a checker from an ItemSpec, held to its gates.
 
     With -o: ID_checker/.
     """
     item = load_item(options.item, strict=options.strict) if options.item else None
-    text, item_id = read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
+    text, item_id = pipeline.read_spec(itemspec, item, allow_needs_review=options.allow_needs_review)
     places = places_of(session, options, session.settings.paths.output_dir)
     places = places if item else replace(places, base=itemspec.absolute().parent)
     inputs: dict[str, Json] = {"itemspec": place(itemspec), "item": place(item.path) if item else None}
@@ -130,7 +103,7 @@ async def build(
     session.settle(checkpoint=None, reset_iterations=False)  # resumed, it goes back and begins anew no second time
     async with session.open_store() as store:
         if item:
-            await claim_id(store, item)
+            await registry.claim(store, item)
         if (options.resume or options.checkpoint) and not Run.known(store, "check-build", inputs):
             raise InputError("there is no build to go on with", where=str(itemspec), hint="leave out --resume")
         async with session.open_run("check-build", inputs, name=name, store=store) as run:
@@ -139,32 +112,32 @@ async def build(
             if options.checkpoint:
                 again = rewind(run, options.checkpoint)
                 run.progress(f"back to {options.checkpoint}: {counted(len(again), 'stage')} to do again")
-            target = places.out / checker_folder(name) if places.out else None
-            async with _learning(session, options) as manner:
-                built = await checker_of(run, text, item, places, manner, folder=target)
+            target = places.out / pipeline.checker_folder(name) if places.out else None
+            async with learning(session, LEARNED) as (playbook, memory):
+                manner = manner_of(session, options, playbook=playbook, memory=memory)
+                built = await pipeline.checker_of(run, text, item, places, manner, folder=target)
             result = built if isinstance(built, BuildResult) else built.result
             _say_inputs(item, places, run.folder, result)
             if isinstance(built, BuiltChecker) and built.judges and item:
-                await register_checker(store, item, built.folder, text)
+                await registry.keep_checker(store, item, built.folder, text)
             await _finish(run, result)
-    return print_build(session, result)
+    return answers.print_build(session, result)
 
 
 @command(check_app, "run", example=f"transom check run checkers/VER-01_checker {_VAR}")
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")],
-    options: Annotated[Options, Among("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
+    options: Annotated[Options, ("variables", "out", *JUDGING, "approved_only", "reports", "baseline", "unsafe")],
 ) -> int:
     """Run checkers on the files of today.
 
     With -o: verdict.json, or ID_verdict.json each where several are named.
     """
-    taken: set[Path] = set()
     async with session.open_store() as store:
 
         async def work(target: Path) -> Verdict:
-            return await run_one(session, store, target, options, taken, several=len(targets) > 1)
+            return await run_one(session, store, target, options, several=len(targets) > 1)
 
         return await _judge(session, targets, options, work)
 
@@ -173,7 +146,7 @@ async def run(
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
-    options: Annotated[Options, Among(*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
+    options: Annotated[Options, (*WHERE, *JUDGING, "reports", "baseline", "unsafe")],
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.
 
@@ -181,18 +154,18 @@ async def all_(
     """
     async with session.open_store() as store:
 
-        async def work(item: Path) -> Answer:
+        async def work(item: Path) -> answers.Answer:
             return await answer_of(session, store, replace(options, item=item), several=len(items) > 1)
 
         return await _judge(session, items, options, work)
 
 
 async def _judge(
-    session: Session, targets: Sequence[Path], options: Options, work: Callable[[Path], Awaitable[Answer]]
+    session: Session, targets: Sequence[Path], options: Options, work: Callable[[Path], Awaitable[answers.Answer]]
 ) -> int:
     """Print one verdict for every target, in their order; an error is said at once, and costs the others nothing."""
     day, write, compared = options.day, writer_of(session, options, targets), compared_by(options)
-    outcomes: list[Answer | TransomError] = []
+    outcomes: list[answers.Answer | TransomError] = []
     for target in targets:
         try:
             outcomes.append(await work(target))
@@ -201,95 +174,81 @@ async def _judge(
                 raise
             say(f"transom: {error}")
             outcomes.append(error)
-    verdicts = [compared(verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
-    return print_verdicts(session, verdicts, outcomes[0], write)
+    verdicts = [compared(answers.verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
+    return answers.print_verdicts(session, verdicts, outcomes[0], write)
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> Answer:
+async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> answers.Answer:
     """Spec, build and run of one item; where one of them stops, its own answer."""
     started = time.monotonic()
-    item = load_checked(session, cast("Path", options.item), strict=options.strict)
+    item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
     copy = _verdict_copy(places, item.item_id, several=several)
-    own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
+    pipeline.own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
-        async with _learning(session, options) as manner:
-            result = await check_all(run, item, places, manner, copy_to=copy)
-        answer: Answer | None = None
-        if isinstance(result, Judged):
-            await register_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
-            answer = _shown(result.verdict, run.id, started)
+        async with learning(session, LEARNED) as (playbook, memory):
+            manner = manner_of(session, options, playbook=playbook, memory=memory)
+            result = await pipeline.check_all(run, item, places, manner, copy_to=copy)
+        if isinstance(result, pipeline.Judged):
+            await registry.keep_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
+            answer: answers.Answer | None = _shown(result.verdict, run.id, started)
         elif isinstance(result, SpecResult):
-            answer = await with_readings(session, run, item, places, result)
-        elif isinstance(result, BuildResult):
+            answer = await answers.with_readings(session, run, item, places, result)
+        else:
             answer = result
         if answer:
             _say_inputs(item, places, run.folder, answer)
             await _finish(run, answer)
     if answer is None:  # once more: the files corrected Section 4, or a person has said what is meant
         return await answer_of(session, store, options, several=several)
-    if isinstance(result, Judged) and result.verdict.doubted:
+    if isinstance(result, pipeline.Judged) and result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return answer
 
 
-async def run_one(
-    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[Path], *, several: bool
-) -> Verdict:
-    """Judge one target. `taken`: where copies of verdicts of this command went."""
+async def run_one(session: Session, store: SqliteStore, target: Path, options: Options, *, several: bool) -> Verdict:
+    """Judge one target."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
-    checker = load_checker(newest_checker(store, item)) if item else load_checker(target, strict=options.strict)
+    checker = load_checker(registry.newest_checker(store, item) if item else target, strict=options.strict)
     if options.approved_only and not checker.approved.by:
         hint = f"approve it with: transom check approve {checker.folder} --by NAME"
         raise InputError(f"not approved: {checker.approved.why_not}", where=str(checker.folder), hint=hint)
     inputs: dict[str, Json] = {"checker": place(checker.folder), "item": place(item.path) if item else None}
     name = checker.config.item_id
     session.settle(as_of=options.day)
-    places = replace(places_of(session, options, None), base=None if item else home(store, checker.folder))
+    places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
         copy_to = _verdict_copy(places, name, several=several)
-        if copy_to in taken:
-            what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
-            raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
-        taken |= {copy_to} if copy_to else set()
-        verdict = await verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
+        verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
     return _shown(verdict, run.id, started)
 
 
 @asynccontextmanager
-async def _learning(session: Session, options: Options) -> AsyncIterator[Manner]:
-    """The manner of a build, with the workspace's playbook and memory."""
-    with opened(session, LEARNED, making=True) as playbook:
-        async with remembered(session) as memory:
-            yield manner_of(session, options, playbook=playbook, memory=memory)
-
-
-@asynccontextmanager
 async def _run_of(session: Session, store: SqliteStore, item: Item) -> AsyncIterator[Run]:
     """The one run of an item, in which `check spec` and `check all` both work."""
-    await claim_id(store, item)
+    await registry.claim(store, item)
     inputs: dict[str, Json] = {"item": place(item.path), "item_id": item.item_id}
     async with session.open_run("check", inputs, name=item.item_id, store=store) as run:
         yield run
 
 
-async def _finish(run: Run, result: Answer | None) -> None:
+async def _finish(run: Run, result: answers.Answer | None) -> None:
     """Close the run; one that waits for a person's answer stays open, and one that was answered goes on."""
     if result is None or (isinstance(result, SpecResult) and result.choose):
         return
     await run.finish(result.counted_as if isinstance(result, Verdict) else result.status)
 
 
-def _say_inputs(item: Item | None, places: Places, otherwise: Path, result: Answer) -> None:
-    for line in input_problems(item, places, otherwise, result):
+def _say_inputs(item: Item | None, places: pipeline.Places, otherwise: Path, result: answers.Answer) -> None:
+    for line in pipeline.input_problems(item, places, otherwise, result):
         say(f"transom: {line}")
 
 
-def _verdict_copy(places: Places, item_id: str, *, several: bool) -> Path | None:
+def _verdict_copy(places: pipeline.Places, item_id: str, *, several: bool) -> Path | None:
     """Where a person's copy of the verdict goes; several in one folder are told apart by their names."""
     if places.out is None:
         return None

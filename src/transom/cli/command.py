@@ -12,8 +12,8 @@ import typer
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
+from transom.cli.app import HELP_NAMES, TREE, load
 from transom.cli.session import Options, Session
-from transom.cli.tree import HELP_NAMES, TREE, load
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, its beginning, or its name.")]
 By = Annotated[str, typer.Option(metavar="NAME", help="Who says so.")]
@@ -21,18 +21,6 @@ MoreRepairs = Annotated[bool, typer.Option("--reset-iterations", help="A build t
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Among:
-    """Marks a parameter that gathers some options: `options: Annotated[Options, Among("out", "strict")]`.
-
-    A parameter that is annotated with a dataclass gathers options: its fields, each annotated as typer wants it, or
-    those that are named here; the others keep their defaults. A field that is a tuple may be given several times.
-    """
-
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
 
 _Slot = tuple[str, type | None, list[inspect.Parameter]]
 """A parameter of a command's function: its name, the dataclass that it gathers, and the options that typer sees."""
@@ -45,7 +33,9 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
     """Add a function as the command `name` of `app`, with the common options.
 
     The function is `def` or `async def`, takes a `Session` first, then its own parameters declared as typer wants
-    them, and returns the exit code. Its docstring is the help text.
+    them, and returns the exit code. Its docstring is the help text. A parameter that is annotated with a dataclass
+    gathers options: its fields, each annotated as typer wants it, or those named beside it, as in
+    `Annotated[Options, ("out", "strict")]`; the others keep their defaults. A tuple may be given several times.
 
     Args:
         example: a whole command line, shown in the help.
@@ -58,12 +48,13 @@ def command(app: typer.Typer, name: str, *, example: str, asks: bool = False) ->
         own = [_slot(one.replace(annotation=hints[one.name])) for one in parameters]
         path = f"{app.info.name} {name}" if isinstance(app.info.name, str) else name
         _COMMANDS[path] = function, own
-        names = [one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL]
-        common = _slot(_keyword("common", Annotated[Options, Among(*names)]))
+        names = tuple(one.name for one in fields(Options) if asks or one.name not in _OF_THE_MODEL)
+        common = _slot(_keyword("common", Annotated[Options, names]))
 
         def start(context: typer.Context, **given: Any) -> int:
             if not gc.isenabled():
                 gc.freeze()  # all that is imported by now stays to the end; looking at it again and again takes time
+                gc.set_threshold(50_000)  # rules, texts and answers live long: they need no look every time
                 gc.enable()
             session = Session.start(_gather([common], given)["common"])
             session.begun_by(path, to_jsonable_python({one.name: given[one.name] for one in _options(own)}))
@@ -121,7 +112,7 @@ def _slot(parameter: inspect.Parameter) -> _Slot:
     if not is_dataclass(shape):
         return parameter.name, None, [_keyword(parameter.name, parameter.annotation, parameter.default)]
     kept, hints = cast("type", shape), get_type_hints(shape, include_extras=True)
-    names = next((mark.names for mark in marks if isinstance(mark, Among)), (*hints,))
+    names = next((mark for mark in marks if isinstance(mark, tuple)), (*hints,))
     options = []
     for name in names:
         kind, *told = get_args(hints[name])

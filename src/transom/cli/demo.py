@@ -18,14 +18,14 @@ from transom.checklist.build.flow import BuiltChecker
 from transom.checklist.item import load_item
 from transom.checklist.pipeline import Places, checker_of, verdict_of
 from transom.checklist.run import Verdict, load_checker, text_report, together
-from transom.cli import investigate, story, study, window
+from transom.cli import investigate, story, study
+from transom.cli.app import root
 from transom.cli.checking import LEARNED, answer_of
 from transom.cli.command import command
 from transom.cli.learn import opened
 from transom.cli.options import Options, manner_of
-from transom.cli.output import print_json, print_text, say, style, style_status
+from transom.cli.output import print_json, say, style, style_status
 from transom.cli.session import Session
-from transom.cli.tree import root
 from transom.cli.verdicts import give_word, lines_of
 from transom.config.model import Paths
 from transom.errors import InputError, RunError, SandboxUnavailable, SettingsError, TransomError
@@ -66,7 +66,7 @@ async def demo(session: Session, products: Products = None) -> int:
 
 
 async def _checklist(session: Session, examples: Path) -> Any:
-    """The shipped items; one verdict, one window and one trace are shown whole."""
+    """The shipped items; one verdict is shown whole."""
     folder = examples / "checks"
     variables = (f"CHECKLIST_ROOT={folder / 'data'}",)
     verdicts: list[Verdict] = []
@@ -78,21 +78,17 @@ async def _checklist(session: Session, examples: Path) -> Any:
                 verdicts.append(answer)
                 description, _, _ = " ".join(load_item(item).description.split()).partition(". ")
                 session.tell(f"  {style_status(f'{answer.status:<5}')} {answer.item_id:<14} {description[:_WIDTH]}")
-    if session.format != "json" and verdicts:
-        await _show(session, next((one for one in verdicts if one.item_id == _SHOWN), verdicts[0]))
+    one = next((verdict for verdict in verdicts if verdict.item_id == _SHOWN), None)
+    if one:
+        run, where = one.run_id, _here(session)
+        session.tell("", style(f"The verdict on {_SHOWN}, with the lines that decided", "bold"), "")
+        session.tell(*text_report(one).rstrip("\n").split("\n"), "")
+        session.tell(
+            f"  what the call that writes its parser saw:  transom window show {run} --call {_PARSER_CALL} {where}"
+        )
+        session.tell(f"  what happened when:                        transom trace show {run} {where}")
+        session.tell(f"  the files of the run:                      transom runs show {run} {where}")
     return together(verdicts)
-
-
-async def _show(session: Session, verdict: Verdict) -> None:
-    run_id, where = verdict.run_id or "", _here(session)
-    print_text("", style(f"The verdict on {verdict.item_id}, with the lines that decided", "bold"), "")
-    print_text(*text_report(verdict).rstrip("\n").split("\n"))
-    print_text("", style("What the call that writes its parser saw: only these blocks of text", "bold"), "")
-    await window.show_call(session, run_id, _PARSER_CALL)
-    print_text("", style("What happened when", "bold"), "")
-    await window.show_trace(session, run_id)
-    print_text("", f"  every byte that the call saw:  transom window show {run_id} --call {_PARSER_CALL} {where}")
-    print_text(f"  the files of the run:          transom runs show {run_id} {where}")
 
 
 def _here(session: Session) -> str:
@@ -119,12 +115,10 @@ async def _learning(session: Session, examples: Path) -> dict[str, Any]:
     session.tell("  1. POWER-01: a gate refuses the parser's first draft, and it is mended. The playbook keeps:")
     session.tell(f'     {one.id} "{one.content}", standing {standings[-1]}')
     run, passed = await _build(quiet, examples, "POWER-02")
-    session.tell(f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes. It saw:", "")
-    if session.format != "json":
-        await window.show_call(quiet, run, 1)
     learned()
+    session.tell(f"  2. POWER-02: the parser is shown {one.id} and names it; its first draft passes.")
+    session.tell(f"     It counts for {one.id}, standing {standings[-1]}.")
     word = await give_word(quiet, run, "POWER-02", "Ann Lee", confirmed=True)
-    session.tell("", f"     It counts for {one.id}, standing {standings[-1]}.")
     learned()
     session.tell(f"  3. {lines_of(word)[0]}, standing {standings[-1]}.")
     with opened(quiet, LEARNED) as playbook:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import platform
 import shutil
 from dataclasses import replace
@@ -14,18 +13,16 @@ import typer
 
 from transom import __version__
 from transom.checklist.rules import load_knowledge
+from transom.cli.app import root
 from transom.cli.command import command
 from transom.cli.output import sections, table
-from transom.cli.providers import checklist_rules
 from transom.cli.session import Session, without_credentials
-from transom.cli.tree import root
 from transom.config import HostedSettings
 from transom.errors import InputError, install_hint
 from transom.llm.hosted import HOSTED
 from transom.llm.hosted.checkup import checkup
 from transom.llm.hosted.connecting import connect, server_of
 from transom.llm.hosted.server import NO_KEY
-from transom.llm.naming import Surroundings, named_provider
 from transom.llm.retrying import RetryingProvider
 from transom.sandbox import Level, probe
 from transom.store import filesystem_of, is_network
@@ -49,28 +46,23 @@ _EXTRAS = {
 }
 """Optional dependencies and the modules that each brings."""
 
-Provider = Annotated[str | None, typer.Option("--provider", metavar="P", help="KIND:NAME asks its server.")]
+BaseUrl = Annotated[str | None, typer.Option(metavar="URL", help="Where a compatible server listens.")]
+Provider = Annotated[str | None, typer.Option(metavar="KIND:NAME", help="Ask its server a few small questions.")]
 
 
-@command(root, "doctor", example="transom doctor --format json", asks=True)
-def doctor(session: Session, provider: Provider = None) -> int:
+@command(root, "doctor", example="transom doctor --format json")
+async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl = None) -> int:
     """Say what is installed, and what works on this machine.
 
     That is the sandbox's level, providers and tools that answer, extras, and the settings.
     With `--provider openai:NAME` (and `--base-url`) its server is asked a few small questions, and what it can do is
     printed. Nothing else is sent.
     """
-    if provider is not None and provider.partition(":")[0] in HOSTED and ":" in provider:
-        return try_provider(session, provider)
+    session = replace(session, base_url=base_url)
+    if provider is not None:
+        return await _try_provider(session, provider)
     knowledge = _knowledge(session)
     wrong = knowledge["error"]
-    providers = [
-        {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"},
-        {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"},
-        *({"name": kind, **_state(session, kind)} for kind in HOSTED),
-    ]
-    if provider is not None:
-        return _one_provider(session, provider, providers)
     extras = []
     for name, modules in _EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
@@ -86,7 +78,11 @@ def doctor(session: Session, provider: Provider = None) -> int:
         "sandbox": _sandbox(session),
         "workspace": _workspace(session),
         "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
-        "providers": providers,
+        "providers": [
+            {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"},
+            {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"},
+            *({"name": kind, **_state(session, kind)} for kind in HOSTED),
+        ],
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
         "extras": extras,
         "knowledge": knowledge,
@@ -94,17 +90,31 @@ def doctor(session: Session, provider: Provider = None) -> int:
     return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
 
 
-def _one_provider(session: Session, name: str, rows: list[dict[str, Any]]) -> int:
-    found = next((one for one in rows if one["name"] == name), None)
-    if found is None:
-        own = {"rules": lambda: checklist_rules(session.settings)}
-        around = Surroundings(session.cwd, session.settings, where="--provider", own=own)
-        named_provider(name, around)  # or says why not
-        replay = name.startswith("replay:")
-        says = "can be read, and answers what was recorded" if replay else "is a provider of your own"
-        found = {"name": name, "answers": True, "says": says}
-    document, line = {"schema": "transom.provider/1", **found}, f"{found['name']}: {found['says']}"
-    return session.report(document, line, code=0 if found["answers"] else 1)
+async def _try_provider(session: Session, name: str) -> int:
+    """Ask a server a few small questions, and print what came of them."""
+    kind, colon, _ = name.partition(":")
+    if kind not in HOSTED or not colon:
+        hint = f"name one as {', '.join(f'{one}:NAME' for one in HOSTED)}"
+        raise InputError(f"{name!r} has no server that could be asked", where="--provider", hint=hint)
+    settings: HostedSettings = getattr(session.settings.llm, kind)
+    once, seconds = settings.retry.model_copy(update={"max_attempts": 1}), min(settings.timeout_seconds, 30.0)
+    brief = settings.model_copy(update={"retry": once, "timeout_seconds": seconds})
+
+    def make(stream: bool) -> RetryingProvider:
+        return connect(name, brief, base_url=session.base_url, stream=stream)
+
+    provider = make(False)  # so that a missing key or SDK is said before anything is asked
+    url = without_credentials(server_of(kind, settings, base_url=session.base_url).base_url) or ""
+    redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
+    session.progress(f"asking {name} a few small questions")
+    rows: list[dict[str, Any]] = [replace(row, says=redact(row.says)).to_json() async for row in checkup(make)]
+    answers = rows[0]["status"] == "ok"
+    says = "answers" if answers else "does not answer"
+    document = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
+    cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
+    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {provider.caps.text()}"]
+    document |= {"capabilities": provider.caps.to_json(), "checks": rows}
+    return session.report(document, *lines, code=int(any(row["status"] == "failed" for row in rows)))
 
 
 def _sandbox(session: Session) -> dict[str, Any]:
@@ -146,35 +156,3 @@ def _state(session: Session, kind: str) -> dict[str, Any]:
     key = "without a key" if server.api_key == NO_KEY else f"with the key in {server.key_variable}"
     said = f"is asked at {without_credentials(server.base_url)} {key}; `doctor --provider {kind}:NAME` tries it"
     return {"answers": None, "says": said}
-
-
-def try_provider(session: Session, name: str) -> int:
-    """Ask a server a few small questions, and print what came of them."""
-    settings = getattr(session.settings.llm, name.partition(":")[0])
-
-    def make(stream: bool) -> RetryingProvider:
-        return connect(name, brief(settings), base_url=session.base_url, stream=stream)
-
-    provider = make(False)  # so that a missing key or SDK is said before anything is asked
-    server = server_of(name.partition(":")[0], settings, base_url=session.base_url)
-    redact = Redactor(secrets=provider.secrets)  # a server may repeat the key that it was shown
-    session.progress(f"asking {name} a few small questions")
-
-    async def asked() -> list[dict[str, Any]]:
-        return [replace(row, says=redact(row.says)).to_json() async for row in checkup(make)]
-
-    rows = asyncio.run(asked())
-    url, answers = without_credentials(server.base_url) or "", rows[0]["status"] == "ok"
-    says = "answers" if answers else "does not answer"
-    document = {"schema": "transom.provider/1", "name": name, "answers": answers, "says": says, "base_url": url}
-    cells = [(row["name"], row["status"], f"{row['seconds']:5.2f} s", row["says"]) for row in rows]
-    lines = [f"{name} at {url}: {says}", *table(cells, indent="  "), f"  taken to have: {provider.caps.text()}"]
-    document |= {"capabilities": provider.caps.to_json(), "checks": rows}
-    return session.report(document, *lines, code=int(any(row["status"] == "failed" for row in rows)))
-
-
-def brief(settings: HostedSettings) -> HostedSettings:
-    """The settings of a server that is tried: asked once, and not waited for as long as for an answer."""
-    retry = settings.retry.model_copy(update={"max_attempts": 1})
-    seconds = min(settings.timeout_seconds, 30.0)
-    return settings.model_copy(update={"retry": retry, "timeout_seconds": seconds})

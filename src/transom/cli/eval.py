@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 
-from transom import __version__
+from transom import __version__, evals
 from transom.canonical import Json, digest, pretty_json
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.rules import load_knowledge
 from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
 from transom.checklist.spec.views import VIEWS, make_role
+from transom.cli.app import group
 from transom.cli.checking import answer_of
 from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run
@@ -26,24 +27,9 @@ from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
 from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session
-from transom.cli.tree import group
 from transom.config import Settings
 from transom.errors import InputError, Paused, ProviderError
-from transom.evals import (
-    Case,
-    Evaluation,
-    Evidence,
-    Fingerprint,
-    Outcome,
-    Runner,
-    Suite,
-    Used,
-    compare,
-    load_suite,
-    run_suite,
-)
 from transom.evals import history as kept
-from transom.evals.history import find_evaluation, newest_baseline, remember
 from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
 from transom.investigator.dialogue import FollowUp, follow_up
@@ -51,7 +37,7 @@ from transom.investigator.evaluation import Asked, asked_in, outcome_of, prompts
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.remembering import assessment_key, dependants
 from transom.investigator.result import Investigation
-from transom.llm import Chain, Provider
+from transom.llm import Chain
 from transom.memory import Memory
 from transom.runs import Run, write_file
 from transom.store import SqliteStore
@@ -71,7 +57,6 @@ class EvalOptions:
     only: Annotated[tuple[str, ...], typer.Option(metavar="ID|TAG", help="Only these scenarios.")] = ()
     jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, help="How many epochs run at once.")] = 1
     judge: Annotated[str | None, typer.Option(metavar="PROVIDER[:NAME]", help="Who marks the rubrics.")] = None
-    baseline: Annotated[str | None, typer.Option(metavar="NAME", help="Compare with this one, not the newest.")] = None
     save: Annotated[str | None, typer.Option(metavar="BASELINE", help="Keep the result under this name.")] = None
     reports: Annotated[tuple[str, ...], typer.Option("--report", metavar="FORMAT:PATH", help="As json or junit.")] = ()
     started: Annotated[str, typer.Option(hidden=True)] = ""
@@ -86,7 +71,7 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
     wanted = reports_in(options.reports, ("json", "junit"))
     options = replace(options, started=options.started or datetime.now(UTC).isoformat())
     session.settle(started=options.started)  # resumed, it is the same evaluation
-    chosen = load_suite(suite.absolute()).only(options.only)
+    chosen = evals.load_suite(suite.absolute()).only(options.only)
     if any(one.rubric for one in chosen.scenarios) and not options.judge:
         session.progress("rubrics are not marked; --judge says by whom")
     async with session.open_store() as store:
@@ -97,27 +82,32 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
     return session.report(made, *text_lines(made, toned), code=made.exit_code)
 
 
-async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options: EvalOptions) -> Evaluation:
+async def _evaluated(
+    session: Session, store: SqliteStore, suite: evals.Suite, options: EvalOptions
+) -> evals.Evaluation:
     """The suite run, compared with its baseline, and kept."""
-    named, judge = options.baseline, options.judge
-    known = find_evaluation(store, named, suite.name) if named else newest_baseline(store, suite.name)
+    judge, known = options.judge, kept.newest_baseline(store, suite.name)
     if suite.product == "checklist":
         chain = session.chain(store)
         runner, prompts = checklist_runner(session, chain), checklist_prompts(session.settings, chain)
     elif suite.product == "investigator":
-        chain = chain_of(session, store, written_replies(session.settings.model, session.cwd))
+        files = [name.strip() for name in session.settings.model.split(",") if name.strip().startswith("replies:")]
+        written = {name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:")) for name in files}
+        chain = chain_of(session, store, written)
         runner, prompts = investigator_runner(session, chain), prompts_digest(chain)
     else:
         what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
         raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
-    by = Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
+    by = evals.Fingerprint(transom=__version__, model=chain.name, prompts=prompts)
     inputs: dict[str, Json] = {"suite": str(suite.folder), "started": options.started}
     name, asked = f"eval-{suite.name}", session.chain(store, judge) if judge else chain
     async with session.open_run("eval", inputs, name=name, store=store, chain=asked) as run:
-        made = await run_suite(run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge))
+        made = await evals.run_suite(
+            run, suite, runner, by, epochs=options.epochs, jobs=options.jobs, judged=bool(judge)
+        )
         if known:
-            made = made.model_copy(update={"regression_analysis": compare(made, known[1], known[0])})
-        await remember(store, made, options.save)
+            made = made.model_copy(update={"regression_analysis": evals.compare(made, known[1], known[0])})
+        await kept.remember(store, made, options.save)
         await run.finish("passed" if made.exit_code == 0 else "failed")
     return made
 
@@ -126,8 +116,8 @@ async def _evaluated(session: Session, store: SqliteStore, suite: Suite, options
 async def compare_(session: Session, before: Before, after: After) -> int:
     """Say what changed from A to B that chance does not explain. Exit 1: something regressed."""
     async with session.open_store() as store:
-        (name, old), (_, new) = find_evaluation(store, before), find_evaluation(store, after)
-    told = compare(new, old, name)
+        (name, old), (_, new) = kept.find_evaluation(store, before), kept.find_evaluation(store, after)
+    told = evals.compare(new, old, name)
     document = new.model_copy(update={"regression_analysis": told})
     lines = [f"{name} → {after}: {new.suite}", *change_lines(told, toned)]
     return session.report(document, *lines, code=1 if told.regressions else 0)
@@ -150,7 +140,7 @@ async def history(session: Session, suite: SuiteName) -> int:
     return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
 
 
-def apart(session: Session, case: Case, chain: Chain) -> Session:
+def apart(session: Session, case: evals.Case, chain: Chain) -> Session:
     """A session whose workspace is the case's own, so that no epoch is answered from another one's journal."""
     settings = session.settings
     state = settings.state_dir / digest(str(case.folder))[:16] if settings.state_dir else None
@@ -158,10 +148,10 @@ def apart(session: Session, case: Case, chain: Chain) -> Session:
     return replace(session, settings=settings, answers=case.chain(chain), verbosity=-1, open_runs=[], entry={})
 
 
-def checklist_runner(session: Session, chain: Chain) -> Runner:
+def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
     """`input.item` is an item's YAML and `input.variables` are folders, both below the scenario's data."""
 
-    async def run(case: Case) -> Outcome:
+    async def run(case: evals.Case) -> evals.Outcome:
         item, given = case.below("item"), case.scenario.input.get("variables") or {}
         if not isinstance(given, dict):
             raise InputError("input.variables is no mapping", where=case.scenario.id, hint="write NAME: folder lines")
@@ -171,7 +161,7 @@ def checklist_runner(session: Session, chain: Chain) -> Runner:
         async with own.open_store() as store:
             answer = await answer_of(own, store, Options(item=item, variables=variables))
             replies = [row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"]
-        made = _outcome(answer, Used.of(replies), [*folders.values()], case.data)
+        made = _outcome(answer, evals.Used.of(replies), [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
@@ -186,21 +176,21 @@ def checklist_prompts(settings: Settings, chain: Chain) -> str:
 
 
 def _outcome(
-    answer: SpecResult | BuildResult | Verdict, used: Used, roots: Sequence[Path], data: Path | None
-) -> Outcome:
+    answer: SpecResult | BuildResult | Verdict, used: evals.Used, roots: Sequence[Path], data: Path | None
+) -> evals.Outcome:
     document = answer.model_dump(mode="json", by_alias=True)
     words = tuple(f"not understood: {row.text}" for row in answer.needs_model)
     if not isinstance(answer, Verdict):
         gates = answer.gates if isinstance(answer, BuildResult) else ()
         findings = [row for gate in gates for row in gate.findings] or answer.findings
         told = tuple(f"{row.artifact}: {row.message}" for row in findings)
-        return Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
+        return evals.Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
     lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
     troubles = [f"{one.source_file or ''}: {one.message}" for one in answer.errors]
     troubles += [f"{one.source_file or ''}: {one.message}" for one in answer.warnings]
     unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
-    return Outcome(
+    return evals.Outcome(
         verdict=answer.status,
         subject=answer.item_id,
         text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
@@ -212,20 +202,20 @@ def _outcome(
     )
 
 
-def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[Evidence]:
+def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[evals.Evidence]:
     """Each entry with a file, by its name below the data; the report names it below one of the variables' folders."""
     for one in entries if data else ():
         if one.source_file and data:
             places = [root / one.source_file for root in (*roots, data)]
             path = next((place for place in places if place.is_file()), places[0])
             name = path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
-            yield Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
+            yield evals.Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
 
 
-def investigator_runner(session: Session, chain: Chain) -> Runner:
+def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
     """Investigates a scenario's question."""
 
-    async def run(case: Case) -> Outcome:
+    async def run(case: evals.Case) -> evals.Outcome:
         asked, own = asked_in(case), apart(session, case, chain)
         async with opened_memory(own) as memory:
             attempt = _Attempt(own, case, asked, case.memory(memory))
@@ -233,7 +223,7 @@ def investigator_runner(session: Session, chain: Chain) -> Runner:
                 await attempt.investigate(question)
             result = await attempt.investigate(asked.question)
             if result is None:
-                return Outcome(questions=tuple(attempt.questions))
+                return evals.Outcome(questions=tuple(attempt.questions))
             said = [await attempt.follow_up(question) for question in asked.then]
             stored = await attempt.remembered(result)
         made = outcome_of(result, said, attempt.questions, stored)
@@ -244,16 +234,10 @@ def investigator_runner(session: Session, chain: Chain) -> Runner:
     return run
 
 
-def written_replies(spec: str, cwd: Path) -> dict[str, Callable[[], Provider]]:
-    """The `replies:FILE` of a `model` setting: a model's part, written by hand (see `transom.evals.replies`)."""
-    files = [name.strip() for name in spec.split(",") if name.strip().startswith("replies:")]
-    return {name: partial(WrittenReplies, cwd / name.removeprefix("replies:")) for name in files}
-
-
 class _Attempt:
     """One epoch: its runs, and what a person was asked in them."""
 
-    def __init__(self, session: Session, case: Case, asked: Asked, memory: Memory) -> None:
+    def __init__(self, session: Session, case: evals.Case, asked: Asked, memory: Memory) -> None:
         self._session, self._asked, self._memory = session, asked, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []

@@ -6,11 +6,13 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar, cast
 
+from transom.cli.app import nearest
 from transom.cli.command import can_resume
 from transom.cli.session import Session
-from transom.cli.tree import nearest
 from transom.errors import InputError
 from transom.runs.journal import RunState, fold
 from transom.runs.run import RUNS
@@ -50,25 +52,21 @@ class RunView:
 
 
 @asynccontextmanager
-async def history(session: Session) -> AsyncIterator[SqliteStore | None]:
-    """The workspace's database, None where there is none yet."""
-    if session.known_database is None:
-        yield None
-        return
-    async with session.open_store() as store:
-        yield store
+async def history(session: Session) -> AsyncIterator[SqliteStore]:
+    """The workspace's database; an empty one where there is none yet, for looking makes no workspace."""
+    with TemporaryDirectory() as folder:
+        known = session.known_database
+        async with session.open_store() if known else SqliteStore.open(Path(folder, "state.db")) as store:
+            yield store
 
 
 @asynccontextmanager
 async def found_run(session: Session, text: str) -> AsyncIterator[tuple[SqliteStore, RunView]]:
     """The database and the run that `text` names."""
-    where = str(session.workspace_root)
     async with history(session) as store:
-        if store is None:
-            hint = "give --workspace, or change to the folder in which it was started"
-            raise InputError(f"no run {text!r}: none was started here yet", where=where, hint=hint)
         rows = all_runs(store)
         called = [row for row in rows if text and row.name == text]
+        where = str(session.workspace_root)
         yield store, view(session, store, pick("run", text, {row.id: row for row in rows}, called, where))
 
 
@@ -100,7 +98,7 @@ def view(session: Session, store: SqliteStore, row: RunRow) -> RunView:
 async def all_views(session: Session) -> list[RunView]:
     """All runs with their journals, the newest first."""
     async with history(session) as store:
-        return [view(session, store, row) for row in all_runs(store)] if store else []
+        return [view(session, store, row) for row in all_runs(store)]
 
 
 def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], where: str) -> T:
@@ -117,7 +115,8 @@ def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], wher
         some = ", ".join([key for key, one in named.items() if one in found][:3])
         what, hint = ("are called", "say which") if called else ("begin with", "give more of it")
         raise InputError(f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}")
-    there = f"see: transom {'runs' if noun == 'run' else noun} list" if named else "there is none here yet"
+    there = f"see: transom {'runs' if noun == 'run' else noun} list"
+    there = there if named else "there is none here yet; give --workspace, or change to the folder of its start"
     meant = nearest(text, [*named], _LEAST) or nearest(text, sorted({key[: len(text)] for key in named}), _LEAST)
     raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
 

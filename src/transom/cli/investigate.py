@@ -12,13 +12,12 @@ from typing import Annotated
 import typer
 
 from transom.canonical import Json
+from transom.cli.app import root
 from transom.cli.command import command, given_in
 from transom.cli.history import found_run
-from transom.cli.learn import Scope, remembered
-from transom.cli.learn import opened as playbook_of
+from transom.cli.learn import Scope, learning, remembered
 from transom.cli.output import day_of, reports_in, say, style_status
 from transom.cli.session import Session
-from transom.cli.tree import root
 from transom.errors import InputError, Paused
 from transom.formats.jira_rest import fetch_issues
 from transom.investigator.dialogue import follow_up, judged
@@ -36,6 +35,9 @@ from transom.runs import Run, trace_id, write_file
 from transom.store import SqliteStore
 
 KIND = "investigate"
+LEARNED = Scope(domain=DOMAIN)
+"""Whose insights the investigator uses."""
+
 _EXAMPLE = 'transom investigate "Is Group Reservations ready for production?" --data examples/incoming_data'
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="Which feature, and for which stage.")]
 GoOn = Annotated[str | None, typer.Option("--continue", metavar="RUN", help="Ask about one that was made.")]
@@ -69,10 +71,10 @@ async def investigate(session: Session, question: Question, options: Investigate
     reports = reports_in(options.reports, FORMATS)
     inquiry = inquiry_of(session, question, options)
     session.settle(as_of=inquiry.as_of.isoformat())
-    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
-        result, waits = await answered(run, inquiry)
-        if waits is None:
-            await run.finish(result.verdict)
+    async with learning(session, LEARNED) as (playbook, memory):
+        inquiry = replace(inquiry, playbook=playbook, memory=None if options.no_memory else memory)
+        async with opened_run(session, inquiry, options) as run:
+            result, waits = await answered(run, inquiry)
     for kind, path in reports:
         write_file(path, FORMATS[kind](result).encode("utf-8", "replace"))
         session.progress(f"written: {path}")
@@ -105,20 +107,10 @@ async def answered(run: Run, inquiry: Inquiry) -> tuple[Investigation, Paused | 
         result = await judged(run, result)
         if inquiry.playbook:
             take_judgement(run, inquiry.playbook, result)
+        await run.finish(result.verdict)
     except Paused as pause:
         waits = pause
     return result.model_copy(update={"run_id": run.id, "trace_id": trace_id(run.id)}), waits
-
-
-@asynccontextmanager
-async def _learning(session: Session, inquiry: Inquiry, options: InvestigateOptions) -> AsyncIterator[Inquiry]:
-    """The inquiry with the workspace's playbook and memory; a broken memory is told of and stops nothing."""
-    with playbook_of(session, Scope(domain=DOMAIN), making=True) as playbook:
-        if options.no_memory:
-            yield replace(inquiry, playbook=playbook)
-            return
-        async with remembered(session) as memory:
-            yield replace(inquiry, memory=memory, playbook=playbook)
 
 
 @asynccontextmanager
@@ -149,8 +141,9 @@ async def _follow_up(session: Session, name: str, question: str) -> int:
     session, given = session.again(entry), given_in(entry)
     options = given["options"]
     inquiry = inquiry_of(session, given["question"], replace(options, jira=None))
-    async with _learning(session, inquiry, options) as inquiry, opened_run(session, inquiry, options) as run:
-        said = await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
+    async with remembered(session) as memory, opened_run(session, inquiry, options) as run:
+        recalled = await dependants(None if options.no_memory else memory, question)
+        said = await follow_up(run, question, inquiry.data, recalled)
     struck = [f"not supported: {one.text} ({one.why})" for one in said.unsupported_claims]
     return session.report(said, *said.answer.splitlines(), *struck)
 
@@ -162,9 +155,7 @@ async def demo(session: Session, examples: Path) -> list[Investigation]:
         options = InvestigateOptions(data=data, as_of="2026-09-20")
         inquiry = inquiry_of(quiet, f"Is {feature.summary} ready for its next stage?", options)
         async with opened_run(quiet, inquiry, options) as run:
-            one, waits = await answered(run, inquiry)
-            if waits is None:
-                await run.finish(one.verdict)
+            one, _ = await answered(run, inquiry)
         found.append(one)
         unmet = [row.name for row in one.criteria if row.required and row.status not in ("pass", "waived")]
         head = style_status(f"{one.verdict:<17}")

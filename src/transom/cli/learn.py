@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from transom.canonical import Json
+from transom.cli.app import group, root
 from transom.cli.command import command
 from transom.cli.output import counted, say, sections, style, table
 from transom.cli.session import Session
-from transom.cli.tree import group, root
 from transom.errors import InputError, SettingsError, install_hint
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
@@ -151,14 +151,10 @@ def report(session: Session, scope: Scope) -> int:
         if insights:
             lines += [style(title, "bold"), *table(rows_of(insights), indent="  ")]
     lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
-    document: dict[str, Any] = {
-        "schema": "transom.learning-report/1",
-        "generated_at": found.at,
-        "playbook_stats": dict(stats),
-    }
     best, worst = ([document_of(one) for one in insights] for insights in (found.best, found.worst))
-    document |= {"top_performers": best, "worst_performers": worst}
-    return session.report(document | {"questions": [one.to_json() for one in found.questions]}, *lines)
+    document = {"schema": "transom.learning-report/1", "generated_at": found.at, "playbook_stats": dict(stats)}
+    more = {"top_performers": best, "worst_performers": worst, "questions": [one.to_json() for one in found.questions]}
+    return session.report({**document, **more}, *lines)
 
 
 @command(cache_app, "stats", example="transom cache stats")
@@ -208,6 +204,14 @@ async def remembered(session: Session, *, making: bool = True) -> AsyncIterator[
     embedder = find_embedder(session.settings.paths.embeddings)
     async with SqliteMemory.open(path, embedder) as memory:
         yield memory
+
+
+@asynccontextmanager
+async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbook, SqliteMemory]]:
+    """The workspace's playbook and memory, for a product that learns."""
+    with opened(session, scope, making=True) as playbook:
+        async with remembered(session) as memory:
+            yield playbook, memory
 
 
 @command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout --meta team=pay')

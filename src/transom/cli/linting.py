@@ -6,40 +6,38 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
 from transom.canonical import pretty_json
 from transom.checklist.build.artifacts import file_of
 from transom.checklist.build.checker import BUILD_FILE
-from transom.checklist.build.gates import GateReport
 from transom.checklist.build.regate import record_of, regate
-from transom.checklist.item import item_findings
 from transom.checklist.pipeline import Places, own_files
 from transom.checklist.results import DOUBTS, LintResult
 from transom.checklist.rules import Knowledge, load_knowledge
 from transom.checklist.rules.plan import item_name
 from transom.checklist.rules.shapes import Domain
 from transom.checklist.rules.trial import problems_of
-from transom.checklist.run import APPROVAL, LoadedChecker, load_checker
+from transom.checklist.run import APPROVAL, load_checker
 from transom.checklist.run import approve as approved
 from transom.checklist.sheet import read_sheet
 from transom.checklist.spec.document import parse_spec
 from transom.checklist.spec.gate import check_spec
 from transom.checklist.waiver_lint import waiver_findings
 from transom.cli.answers import load_checked
+from transom.cli.app import group
 from transom.cli.batch import found
-from transom.cli.command import Among, By, command
+from transom.cli.command import By, command
 from transom.cli.history import history
-from transom.cli.options import Options, check_app, home, parse_variables
-from transom.cli.output import counted, day_of, say
+from transom.cli.options import Options, check_app, parse_variables
+from transom.cli.output import counted, day_of, say, table
+from transom.cli.registry import home
 from transom.cli.session import Session
-from transom.cli.tree import group
-from transom.errors import InputError, TransomError
-from transom.formats.yaml_files import dump_yaml, read_bytes
+from transom.errors import InputError
+from transom.formats.yaml_files import read_text
 from transom.formats.yaml_models import nearest_key
 from transom.gates import Finding
 from transom.runs import write_file
@@ -56,15 +54,14 @@ Names = Annotated[list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", h
 
 
 @command(check_app, "lint", example="transom check lint examples/checks/VER-01.yaml")
-async def lint(session: Session, targets: Targets, options: Annotated[Options, Among("variables")]) -> int:
+async def lint(session: Session, targets: Targets, options: Annotated[Options, ("variables",)]) -> int:
     """Say what is wrong with items, ItemSpecs or checkers.
 
     Checkers meet their gates again on the files of today.
     """
     places = Places(parse_variables(options.variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
-        there = {target: replace(places, base=home(store, target) if store else None) for target in targets}
-    linted = [await _lint(session, target, there[target]) for target in targets]
+        linted = [await _lint(session, target, replace(places, base=home(store, target))) for target in targets]
     findings = [finding for found, _ in linted for finding in found]
     return _print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
 
@@ -76,19 +73,17 @@ def approve(session: Session, folder: Folder, by: By) -> int:
     A later change of its atoms, YAML or ItemSpec voids the approval.
     """
     checker = load_checker(folder)
-    status = checker.build.status if checker.build else None
-    if status not in ("done", "needs_review"):
-        what = f"its build ended with {status}" if status else f"without a {BUILD_FILE} no gate vouches for it"
-        raise InputError(
-            what, where=str(folder / BUILD_FILE), hint=f"hold it to the gates with: transom check lint {folder}"
-        )
+    if not checker.build or checker.build.status not in ("done", "needs_review"):
+        ended = f"its build ended with {checker.build.status}" if checker.build else ""
+        what = ended or f"without a {BUILD_FILE} no gate vouches for it"
+        hint = f"hold it to the gates with: transom check lint {folder}"
+        raise InputError(what, where=str(folder / BUILD_FILE), hint=hint)
     approval = approved(checker.digests, by, datetime.now(UTC).isoformat(timespec="seconds"))
     for name in checker.edited:
         session.progress(f"{folder / name} was changed by hand after the gates passed the checker")
     write_file(folder / APPROVAL, pretty_json(approval).encode())
-    record = checker.build
-    rows = [(row.question, row.answer) for row in record.answers] if record else []
-    rows += [(row.message, "(nobody answered)") for row in record.questions] if record else []
+    rows = [(row.question, row.answer) for row in checker.build.answers]
+    rows += [(row.message, "(nobody answered)") for row in checker.build.questions]
     answers = [line for question, answer in rows for line in (f"question: {question}", f"  answer: {answer}")]
     line = f"{checker.config.item_id} approved by {approval.by}: {', '.join(approval.files)}"
     return session.report(approval, *answers, line)
@@ -102,15 +97,13 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
     """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
-    if target.suffix != ".md" and not target.is_dir():
-        return item_findings(target, partial(load_checked, session, strict=False)), ()
     try:
         if target.is_dir():
             return await _lint_checker(target, places, session.settings.sandbox.level)
-        text = read_bytes(target).decode("utf-8-sig")
-        return check_spec(parse_spec(text, artifact=str(target)), artifact=str(target)), ()
-    except UnicodeDecodeError:
-        return [Finding("readable", str(target), None, "is not UTF-8; save the file as UTF-8")], ()
+        if target.suffix == ".md":
+            return check_spec(parse_spec(read_text(target), artifact=str(target)), artifact=str(target)), ()
+        item = load_checked(session, target, strict=False)
+        return [Finding("item", str(target), one.line, one.message) for one in item.warnings], ()
     except InputError as error:
         where = error.where or str(target)
         place, _, line = where.rpartition(":")
@@ -128,25 +121,16 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
         raise InputError("its input files are not here", where=str(folder), hint="name their place with --var")
     report = await regate(checker, None, files, places.folders(roots), sandbox)
     if not {one.gate for one in report.findings} - DOUBTS and (checker.edited or not checker.build):
-        _keep(checker, report, sandbox)
+        write_file(folder / BUILD_FILE, record_of(checker, report, sandbox))  # so that a person can approve it
+        names = " and ".join(checker.edited) or "the checker"
+        said = "passed the gates" if report.passed else "is doubted by the gates"
+        say(f"{folder}: {names} {said}; {BUILD_FILE} says so")
     remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
     found, beside = (
         [Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows]
         for rows in (report.findings, remarks)
     )
     return found, beside
-
-
-def _keep(checker: LoadedChecker, report: GateReport, sandbox: Sandbox) -> None:
-    """Leave word in the folder of what the gates said, so that a person can approve the checker."""
-    try:
-        write_file(checker.folder / BUILD_FILE, record_of(checker, report, sandbox))
-    except (OSError, TransomError) as error:
-        say(f"{checker.folder}: {BUILD_FILE} cannot be written, so that it cannot be approved: {error}")
-        return
-    names = " and ".join(checker.edited) or "the checker"
-    said = "passed the gates" if report.passed else "is doubted by the gates"
-    say(f"{checker.folder}: {names} {said}; {BUILD_FILE} says so")
 
 
 @command(check_app, "import", example="transom check import signoff.csv -o items")
@@ -172,7 +156,7 @@ waiver_app = group("waiver", "The waivers of items.", check_app)
 
 
 @command(waiver_app, "lint", example="transom check waiver lint examples/checks")
-def lint_waivers(session: Session, targets: Items, options: Annotated[Options, Among("as_of")]) -> int:
+def lint_waivers(session: Session, targets: Items, options: Annotated[Options, ("as_of",)]) -> int:
     """Name the waivers that should not be relied upon.
 
     That is those without reason, owner or last day, those that have expired, and those that fit everything.
@@ -191,20 +175,16 @@ def _print_findings(session: Session, findings: Sequence[Finding], remarks: Sequ
 
 knowledge_app = group("knowledge", "What the embedded default understands, and domains of your own.", check_app)
 
-_SHOWN: dict[str, Any] = {
-    **dict.fromkeys(("domain", "title", "question"), True),
-    "claims": {"__all__": {"means"}},
-    "items": {"__all__": {"key", "name", "purpose"}},
-    "sources": {"__all__": {"kind", "files", "about"}},
-}
-"""What a person is shown of a domain."""
-
 
 @command(knowledge_app, "list", example="transom check knowledge list")
 def list_domains(session: Session) -> int:
     """List the domains: what each answers, and its items."""
     knowledge = _knowledge(session)
-    rows = [_row(domain, knowledge) for domain in knowledge.domains]
+    rows = []
+    for one in knowledge.domains:
+        items = ", ".join(dict.fromkeys(item_name(item, {}) for item in one.items))
+        row = {"domain": one.domain, "title": one.title, "question": one.question, "items": items}
+        rows.append({**row, "file": knowledge.files[one.domain]})
     lines = [f"{row['domain']:<22} {row['question']}: {row['items']}" for row in rows]
     return session.report({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
 
@@ -214,7 +194,11 @@ def show_domain(session: Session, domain: DomainName) -> int:
     """Show what a domain can be asked, its items, and what it reads."""
     knowledge = _knowledge(session)
     found = _domain(knowledge, domain)
-    lines = dump_yaml(found.model_dump(mode="json", by_alias=True, include=_SHOWN)).rstrip("\n").split("\n")
+    lines = [f"{found.title}: {found.question}", *(f"  {claim.means}" for claim in found.claims)]
+    lines += table([(item_name(one, {}), one.purpose) for one in found.items], head=("ITEM", "PURPOSE"))
+    lines += table(
+        [(one.kind, one.about, " ".join(one.files)) for one in found.sources], head=("READS", "WHAT", "FILES")
+    )
     return session.report(found.model_dump(mode="json", by_alias=True), *lines)
 
 
@@ -259,9 +243,3 @@ def _domain(knowledge: Knowledge, name: str) -> Domain:
         hint = f"did you mean {near}?" if near else f"there is {', '.join(known)}"
         raise InputError(f"there is no domain {name}", hint=hint)
     return domain
-
-
-def _row(domain: Domain, knowledge: Knowledge) -> dict[str, object]:
-    items = ", ".join(dict.fromkeys(item_name(item, {}) for item in domain.items))
-    file = knowledge.files[domain.domain]
-    return {"domain": domain.domain, "title": domain.title, "question": domain.question, "items": items, "file": file}

@@ -25,8 +25,9 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _TONES = {"pass": "green", "fail": "red", "error": "red", "warn": "yellow", "dim": "dim", "head": "bold"}
 _GOOD = ("pass", "done", "ready")
 _BAD = ("fail", "failed", "error", "not_ready")
-_OURS = re.compile(r"(\x1b\[(?:0|1|2|31|32|33)m)")
-_STEERING = re.compile(r"[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # all of them but the tabulator
+_STEERING = re.compile(  # a style of ours, or any of them but the tabulator
+    r"(\x1b\[(?:0|1|2|31|32|33)m)|[\x00-\x08\n-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 def print_json(value: object) -> None:
@@ -42,14 +43,14 @@ def print_json(value: object) -> None:
 def print_text(*lines: str) -> None:
     """Lines for people on stdout; what would steer their terminal is shown as an escape."""
     with unread():
-        for line in lines:
-            parts = _OURS.split(line) if coloured() else [line]  # every second part is a style of ours
-            sys.stdout.write("".join(part if n % 2 else printable(part) for n, part in enumerate(parts)) + "\n")
+        sys.stdout.writelines(printable(line, styled=coloured()) + "\n" for line in lines)
 
 
-def printable(text: str) -> str:
+def printable(text: str, *, styled: bool = False) -> str:
     """A text in one line, with an escape for each character that would steer a terminal or turn the line around."""
-    return _STEERING.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return _STEERING.sub(
+        lambda found: found[0] if styled and found[1] else found[0].encode("unicode_escape").decode(), text
+    )
 
 
 @contextmanager
@@ -68,13 +69,9 @@ def abandon_stdout() -> None:
 
 def open_streams() -> None:
     """What a terminal of another encoding cannot show is escaped; what was closed before the start goes nowhere."""
-    for fd, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(fd)
-        except OSError:  # closed by `>&-`: the next file that is opened would be written to in its place
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free, so this one
-            file = open(fd, "w" if fd else "r", encoding="utf-8", closefd=False)  # noqa: SIM115  it stays open
-            setattr(sys, name, file)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by `>&-`: the next file that is opened would be written to in its place
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123,SIM115  it stays open
     for output in (sys.stdout, sys.stderr):
         if isinstance(output, io.TextIOWrapper):
             output.reconfigure(errors="backslashreplace")
@@ -92,6 +89,14 @@ def write_error(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         return
+
+
+def typed(question: str) -> str:
+    """A person's words on the terminal; "" where there are none, or no more."""
+    try:
+        return input(question).strip()
+    except EOFError:  # Ctrl-D
+        return ""
 
 
 class Live:

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from transom.canonical import digest
+from transom.cli.app import group
 from transom.cli.command import By, RunArgument, command
 from transom.cli.history import found_run
 from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
-from transom.cli.tree import group
 from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Playbook, Reflector, Source
 from transom.learning import reflection as by_model
@@ -30,7 +30,6 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
-Retired = Annotated[bool, typer.Option("--retired", help="Those that are not shown any more.")]
 Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")]
 Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
@@ -47,13 +46,11 @@ Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes pa
 
 
 @command(playbook_app, "list", example="transom playbook list --category mis")
-def list_all(session: Session, scope: Scope, category: Category = None, retired: Retired = False) -> int:
+def list_all(session: Session, scope: Scope, category: Category = None) -> int:
     """List the insights, those that stand best first."""
     wanted = InsightCategory.named(category) if category else None
     with looked_at(session, scope) as playbook:
-        where, values = playbook.view.visible
-        known = playbook.ledger.insights(f"retired != '' AND {where}", values) if retired else playbook.items.values()
-        found = [one for one in known if wanted in (None, one.category)]
+        found = [one for one in playbook.items.values() if wanted in (None, one.category)]
         return print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
 
 

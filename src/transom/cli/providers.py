@@ -24,18 +24,17 @@ def build_chain(spec: str, around: Surroundings) -> Chain:
     """
     settings = around.settings
     _check_blocks(settings)
+
+    def rules() -> Provider:
+        from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
+        from transom.llm import RulesProvider
+
+        knowledge = load_knowledge(settings.paths.knowledge_dirs)
+        return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+
     told = settings.origins.get("model") == "command line"
     seats = {} if told else {role: getattr(settings.llm, seat) for seat, roles in _SEATS.items() for role in roles}
-    return named_chain(spec, replace(around, own={"rules": lambda: checklist_rules(settings)}), seats)
-
-
-def checklist_rules(settings: Settings) -> Provider:
-    """The provider `rules` of the checklist, with the knowledge of the settings."""
-    from transom.checklist.rules import RULE_VERSIONS, load_knowledge, rule_table
-    from transom.llm import RulesProvider
-
-    knowledge = load_knowledge(settings.paths.knowledge_dirs)
-    return RulesProvider(rule_table(knowledge), RULE_VERSIONS, knowledge.digests)
+    return named_chain(spec, replace(around, own={"rules": rules}), seats)
 
 
 def _check_blocks(settings: Settings) -> None:

@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from transom.checklist.run import APPROVAL
+from transom.cli.app import group, root
 from transom.cli.command import RunArgument, can_resume, command, give_again
 from transom.cli.history import RunView, all_runs, all_views, found_run, history, next_step, view
 from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
-from transom.cli.tree import group, root
 from transom.cli.waiting import questions_of
-from transom.errors import InputError, RunBusy, RunError
+from transom.errors import RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import Workspace, checkpoints, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
@@ -138,8 +138,7 @@ async def clean_runs(session: Session, options: Cleaning) -> int:
     """Remove old runs with their journals, windows and traces. Runs with an approved checker stay."""
     oldest = datetime.now(UTC) - age(options.older_than or "7d")  # said even where there is nothing to clean
     async with history(session) as store:
-        runs = [view(session, store, row) for row in all_runs(store)] if store else []
-        rows = [await _clean(session, store, one, options, oldest) for one in runs if store]
+        rows = [await _clean(session, store, view(session, store, row), options, oldest) for row in all_runs(store)]
     gone = [row for row in rows if row["kept"] is None]
     shown = [("stays" if row["kept"] else "goes", row["run_id"], row["name"], row["kept"] or "") for row in rows]
     freed, removed = sum(row["bytes"] for row in gone), "would be" if options.dry_run else "were"
@@ -157,10 +156,7 @@ async def _clean(
     row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
-        try:
-            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
-        except RunBusy as error:
-            return row | {"kept": error.what}
+        lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
         try:
             row["archive"] = await _remove(workspace, store, one, folder, archive=options.archive)
         finally:
@@ -188,12 +184,9 @@ async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder
     if archive:
         _pack(store, one, folder, trace)
         shutil.make_archive(str(target), "gztar", folder.parent, folder.name)
-    try:
-        if folder.is_dir():
-            shutil.rmtree(folder)
-        trace.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot be removed: {error.strerror}", where=str(error.filename or folder)) from error
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    trace.unlink(missing_ok=True)
     ids: dict[str, str] = {key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()}
     others = [run for run in ids.values() if run != one.row.id]
     shared = {blob for run in others for blob in _blobs(store.read(f"run/{run}"))}

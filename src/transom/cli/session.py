@@ -88,16 +88,19 @@ class Session:
             cwd = cwd or Path.cwd()
         except OSError as error:
             raise InputError("the current folder is not there any more", hint="change to another one") from error
-        told = {"model": options.model, "execution.max_cost": options.max_cost}
-        told["workspace"] = str(options.workspace) if options.workspace else None
+        place = str(options.workspace) if options.workspace else None
+        told = {"model": options.model, "execution.max_cost": options.max_cost, "workspace": place}
         given = {key: value for key, value in told.items() if value is not None}
         settings = load_settings(cwd, environ=environ, command_line=given)
         verbosity = -1 if options.quiet else options.verbose
-        redact = Redactor(environ, _keys(settings, environ))
-        configure(_log_level(settings.logging.level, verbosity), settings.logging.log_file, redact)
+        hosted, level = (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama), settings.logging.level
+        keys = [environ.get(one.key_variable, "") for one in hosted if one.key_variable]  # whatever they are called
+        redact = Redactor(environ, keys)
+        levels = {-1: "ERROR", 0: level, 1: level if level == "DEBUG" else "INFO"}
+        configure(levels.get(verbosity, "DEBUG"), settings.logging.log_file, redact)
         failpoint = int(environ.get(FAILPOINT, "append:0").removeprefix("append:"))
-        more: dict[str, Any] = {"redact": redact, "given": given}
-        return Session(settings, cwd, options.format, verbosity, options.base_url, failpoint, **more)
+        session = Session(settings, cwd, options.format, verbosity, options.base_url, failpoint)
+        return replace(session, redact=redact, given=given)
 
     @property
     def workspace_root(self) -> Path:
@@ -125,6 +128,12 @@ class Session:
     def settle(self, **given: Any) -> None:
         """Note what an option of the command comes to, so that it means the same when the command is given again."""
         self.entry.get("given", {}).update(given)
+
+    def begun_as(self, command: str, **given: Any) -> Session:
+        """The session whose runs are gone on with by another command, which is given these in place of its own."""
+        return replace(
+            self, entry={**self.entry, "command": command, "given": {**self.entry.get("given", {}), **given}}
+        )
 
     def again(self, entry: Mapping[str, Any]) -> Session:
         """The session of the command that began a run: its folder, so its settings file, and who answered it.
@@ -183,12 +192,11 @@ class Session:
         if self.answers:
             return self.answers
         around = Surroundings(self.cwd, self.settings, self.base_url, store)
-        key = spec or self.settings.model, around, own
-        for known, made in self.chains:
-            if known == key:
-                return made
-        chain = named_chain(key[0], replace(around, own=own)) if own else build_chain(key[0], around)
-        self.chains.append((key, chain))
+        name = spec or self.settings.model
+        known = (made for key, made in self.chains if key == (name, around, own))
+        if not (chain := next(known, None)):
+            chain = named_chain(name, replace(around, own=own)) if own else build_chain(name, around)
+            self.chains.append(((name, around, own), chain))
         return chain
 
     def spending(self, chain: Chain) -> Spending | None:
@@ -205,19 +213,13 @@ class Session:
 
     @asynccontextmanager
     async def open_run(
-        self,
-        kind: str,
-        inputs: Mapping[str, Json],
-        *,
-        name: str,
-        store: SqliteStore,
-        chain: Chain | None = None,
+        self, kind: str, inputs: Mapping[str, Json], *, name: str, store: SqliteStore, chain: Chain | None = None
     ) -> AsyncIterator[Run]:
         """`Run.open` with this session's progress and stage limit, remembered for Ctrl-C until it ends."""
-        chain = chain or self.chain(store)
+        chain, place, log = chain or self.chain(store), self.workspace, logging.getLogger(__name__)
         spending, entry = self.spending(chain), self.entry or None
-        run = await Run.open(kind, inputs, name=name, workspace=self.workspace, store=store, chain=chain, entry=entry)
-        logging.getLogger(__name__).info("run %s: %s %s in %s", run.id, kind, name, run.folder)
+        run = await Run.open(kind, inputs, name=name, workspace=place, store=store, chain=chain, entry=entry)
+        log.info("run %s: %s %s in %s", run.id, kind, name, run.folder)
         run.progress = self.progress
         run.stage_seconds = self.settings.execution.timeout_per_stage
         run.log_calls = self.settings.logging.log_llm_calls
@@ -236,9 +238,8 @@ class Session:
                 self.open_runs.remove(run.id)
                 raise
             self.live.end()
-            logging.getLogger(__name__).info("run %s: %s", run.id, run.state.status)
-            # Ctrl-C arrives as CancelledError or KeyboardInterrupt and leaves the id in the list.
-            self.open_runs.remove(run.id)
+            log.info("run %s: %s", run.id, run.state.status)
+            self.open_runs.remove(run.id)  # Ctrl-C arrives as a BaseException, and leaves it there
 
     def execute(self, work: Callable[[], Coroutine[Any, Any, int]]) -> int:
         """Run a command's coroutine to its end, and let go of connections."""
@@ -262,15 +263,3 @@ def without_credentials(url: str | None) -> str | None:
     except ValueError:  # of what is no address nobody knows where the password stands
         return shown(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _keys(settings: Settings, environ: Mapping[str, str]) -> list[str]:
-    """Keys that stand in variables whose names do not give them away."""
-    hosted = (settings.llm.anthropic, settings.llm.openai, settings.llm.ollama)
-    return [environ.get(one.key_variable, "") for one in hosted if one.key_variable]
-
-
-def _log_level(level: str, verbosity: int) -> str:
-    if level == "DEBUG" and verbosity >= 0:
-        return level
-    return {-1: "ERROR", 0: level, 1: "INFO"}.get(verbosity, "DEBUG")

@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from transom.cli.command import Among, command
+from transom.cli.app import group
+from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
 from transom.cli.output import plain, style_status, table
 from transom.cli.session import Session
-from transom.cli.tree import group
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
 from transom.llm import Provider
@@ -70,9 +70,7 @@ async def run(session: Session, options: StoryOptions) -> int:
 
 
 @command(story_app, "status", example="transom story status --project ./myproject --epic epic-1 --repair story")
-async def status(
-    session: Session, options: Annotated[StoryOptions, Among("project", "epic")], repair: Repair = None
-) -> int:
+async def status(session: Session, options: Annotated[StoryOptions, ("project", "epic")], repair: Repair = None) -> int:
     """Show an epic's stories. Exit 1: a story file and the sprint status disagree."""
     project = await open_project(session.cwd / options.project)
     backlog = find_backlog(project, options.epic)

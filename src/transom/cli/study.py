@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope, opened
 from transom.cli.session import Session
-from transom.cli.tree import group
-from transom.errors import InputError, RunBusy, SettingsError, install_hint
+from transom.errors import RunBusy, SettingsError, install_hint
 from transom.runs import write_file
 
 if TYPE_CHECKING:
@@ -103,8 +103,6 @@ async def export(session: Session, study: _Study, out: TrialsFile = None) -> int
     with _opened(session, found, kept=True) as runner:
         trials = runner.trials()
     if out is not None:
-        if out.suffix not in (".csv", ".jsonl"):
-            raise InputError(f"{out.suffix or out.name!r} is no format", where="--out", hint="end it in .csv or .jsonl")
         text = as_csv(found, trials) if out.suffix == ".csv" else as_jsonl(found, trials)
         write_file(out, text.encode("utf-8"))
         session.progress(f"{len(trials)} trials in {out}")

@@ -43,11 +43,8 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     That is what was asked, how each part is judged, and the lines that decided.
     """
     async with found_run(session, run) as (store, found):
-        row = _row(store, found, item)
-    folder = session.workspace.run_folder(row.name, row.id)
-    verdict, _ = _verdict_of(folder, row, item)
-    checker = _checker(folder, row)
-    config = validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if (checker / CONFIG).is_file() else None
+        row, folder = _run_of(session, store, found, item)
+    verdict, _, checker, config = _checked(folder, row, item)
     judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
     asked = " ".join(config.description.split()) if config else ""
     document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
@@ -86,8 +83,7 @@ async def give_word(
     """Keep a word, and count it for the insights that the checker's build named; the same word counts once."""
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):
-        row = _row(store, found, item)
-        folder = session.workspace.run_folder(row.name, row.id)
+        row, folder = _run_of(session, store, found, item)
         of = (_of_investigation if row.kind == "investigate" else _of_checker)(store, folder, row, item)
         stage = f"{said} {of.sha[:12]}"
         kept = {"item_id": item, "status": of.status, "word": said, "by": by}
@@ -113,40 +109,41 @@ class _Verdict(NamedTuple):
 
 def _of_checker(store: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What the build of the checker named counts; of a checker that was run alone, that is another run."""
-    verdict, data = _verdict_of(folder, row, item)
-    checker = _checker(folder, row)
+    verdict, data, checker, config = _checked(folder, row, item)
     atoms = checker / ATOMS_FILE
     made = source_of(store, atoms) or atoms
     build = made.parents[2] if row.inputs.get("checker") else folder  # RUN/build/checker/atoms.py
-    document: Any = load_yaml(checker / CONFIG).data if (checker / CONFIG).is_file() else {}
-    subject = " ".join(str(document.get("description") or item).split())
+    subject = " ".join((config.description if config else item).split())
     return _Verdict(verdict.status, digest(data), subject, named_in(build), LEARNED)
 
 
 def _of_investigation(_: SqliteStore, folder: Path, row: RunRow, item: str) -> _Verdict:
     """What its readers and its main thread named counts."""
+    from transom.cli.investigate import LEARNED as INVESTIGATOR
     from transom.investigator.concluding import Kept
-    from transom.investigator.lessons import DOMAIN as INVESTIGATOR
 
     kept = Kept.model_validate_json(data := _bytes(folder / "answer" / "investigation.json", row))
     result, named = kept.investigation, [key for keys in kept.named.values() for key in keys]
     _hold(result.feature_id, item, row)
     subject = f"{result.feature_name} for {result.target_stage}"
-    return _Verdict(result.verdict, digest(data), subject, named, Scope(domain=INVESTIGATOR))
+    return _Verdict(result.verdict, digest(data), subject, named, INVESTIGATOR)
 
 
-def _row(store: SqliteStore, found: RunView, item: str) -> RunRow:
-    """The run that has the verdict: of a batch the item's own."""
-    row = found.row
-    if row.kind != "check-batch":
-        return row
-    return next((one for one in all_runs(store) if one.name == item and one.kind != row.kind), row)
+def _run_of(session: Session, store: SqliteStore, found: RunView, item: str) -> tuple[RunRow, Path]:
+    """The run that has the verdict, of a batch the item's own; and its folder."""
+    row, batch = found.row, found.row.kind == "check-batch"
+    row = next((one for one in all_runs(store) if batch and one.name == item and one.kind != row.kind), row)
+    return row, session.workspace.run_folder(row.name, row.id)
 
 
-def _verdict_of(folder: Path, row: RunRow, item: str) -> tuple[Verdict, bytes]:
+def _checked(folder: Path, row: RunRow, item: str) -> tuple[Verdict, bytes, Path, CheckerConfig | None]:
+    """The verdict on an item, and its bytes; the folder of its checker, and what that judges by."""
     verdict = Verdict.model_validate_json(data := _bytes(folder / "run" / "verdict" / VERDICT_FILE, row))
     _hold(verdict.item_id, item, row)
-    return verdict, data
+    built = [folder, *(one.parent for one in sorted(folder.glob(f"build/checker*/{CONFIG}")))]
+    checker = Path(str(row.inputs.get("checker") or built[-1]))
+    known = (checker / CONFIG).is_file()
+    return verdict, data, checker, validate_yaml(CheckerConfig, load_yaml(checker / CONFIG)) if known else None
 
 
 def _bytes(path: Path, row: RunRow) -> bytes:
@@ -158,12 +155,6 @@ def _bytes(path: Path, row: RunRow) -> bytes:
 def _hold(found: str, item: str, row: RunRow) -> None:
     if found != item:
         raise InputError(f"the verdict is on {found}, not on {item}", where=row.id, hint="name that")
-
-
-def _checker(folder: Path, row: RunRow) -> Path:
-    """The folder of the checker that gave the verdict."""
-    built = sorted(folder.glob(f"build/checker*/{CONFIG}"))
-    return Path(str(row.inputs["checker"])) if row.inputs.get("checker") else built[-1].parent if built else folder
 
 
 def _rules(config: CheckerConfig) -> Iterator[str]:

@@ -5,23 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from transom.checklist.run.audit import user_name
+from transom.cli.app import root
 from transom.cli.command import MoreRepairs, command
 from transom.cli.history import RunView, all_views, found_run, next_step
-from transom.cli.output import counted, gravest, print_text, say, style
+from transom.cli.output import counted, gravest, print_text, say, style, typed
 from transom.cli.session import Session
-from transom.cli.tree import root
 from transom.errors import InputError
 from transom.formats.yaml_files import dump_yaml, load_yaml
 from transom.llm import Chain, RulesProvider
 from transom.runs import write_file
-from transom.runs.questions import APPROVAL, Choice, chosen, cut, in_full, options_of, which
+from transom.runs.questions import APPROVAL, chosen, cut, in_full, options_of, which
 from transom.runs.questions import command as answer_command
 from transom.runs.walk import give_help, take_edit
 
@@ -66,10 +65,7 @@ class OpenQuestion:
         """Ask on the terminal, until an option or, where there are none, a text is typed; "" for later."""
         print_text("", style(self.asks, "bold"), *self.numbered)
         while True:
-            try:
-                text = input(f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): ").strip()
-            except EOFError:  # Ctrl-D
-                return ""
+            text = typed(f"{f'1 to {len(self.options)}' if self.options else 'answer'} (empty: later): ")
             if text.isdecimal() and 1 <= int(text) <= len(self.options):
                 return self.options[int(text) - 1]
             if not text or not self.options or text in self.options:
@@ -107,10 +103,7 @@ async def waiting(session: Session, out: Out = None) -> int:
 class Answer:
     """What a person says to a run that waits."""
 
-    words: Annotated[
-        str | None,
-        typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say."),
-    ] = None
+    words: Annotated[str | None, typer.Argument(metavar="keep|redo|approve|refuse|WORDS", help="What you say.")] = None
     question: Annotated[str | None, typer.Option(metavar="ID", help="Which one, where several wait.")] = None
     choose: Annotated[int | None, typer.Option(metavar="N", min=1, help="The option with this number.")] = None
     by: Annotated[str, typer.Option(metavar="NAME", help="Who answers; kept with the answer.")] = ""
@@ -155,16 +148,16 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
-    text = given.words if given.choose is None else str(given.choose)
-    words = "" if text in _WORDS else text or ""
+    text = given.words or ""
+    words = "" if text in _WORDS else text
     async with found_run(session, name) as (store, found):
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):
             raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
-        if not helps and text is None:
+        if not (helps or text or given.choose):
             raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
-        told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": text, "stage": None}
+        told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": given.words, "stage": None}
         nobody = Chain((RulesProvider({}, {}, {}),))
         apart = replace(session, entry={})  # the run stays that of the command that began it
         async with apart.open_run(row.kind, row.inputs, name=row.name, store=store, chain=nobody) as run:
@@ -176,10 +169,16 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
             else:
                 asked = chosen(row.id, run.state.waiting, given.question)
                 if given.choose:
-                    told["answer"] = text = _option(asked, given.choose, row.id)
+                    options = options_of(asked)
+                    if given.choose > len(options):
+                        what, hint = f"there is no option {given.choose}: {cut(asked)}", "see: transom waiting"
+                        raise InputError(what, where=row.id, hint=hint)
+                    text = options[given.choose - 1]
                 by = given.by or (user_name() if asked.get("kind") == APPROVAL else None) or ""
-                choice = await run.decide(text or "", given.question, given.reason, by=by)
-                told["stage"], line = choice["stage"], _taken(text or "", choice)
+                choice = await run.decide(text, given.question, given.reason, by=by)
+                record: Any = run.records()[-1].data
+                told |= {"answer": (said := record["answer"]), "stage": choice["stage"]}
+                line = f"{in_full(choice)} {said}" if "prompt" in choice else f"{said} {in_full(choice)}"
                 if "file" not in choice:
                     told["call"] = {name: choice.get(name) for name in ("tool", "arguments", "fingerprint")}
                 if left := [*run.state.waiting.values()]:
@@ -188,35 +187,15 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
     return session.report(told, f"{line}; {step}")
 
 
-def _option(choice: Choice, number: int, run_id: str) -> str:
-    """The option with a number, in its own words."""
-    options = options_of(choice)
-    if number > len(options):
-        what = f"there is no option {number}: {cut(choice)}"
-        raise InputError(what, where=run_id, hint=f"it has {counted(len(options), 'option')}; see: transom waiting")
-    return options[number - 1]
-
-
-def _taken(text: str, choice: Choice) -> str:
-    """What was answered, whole, so that nobody takes it for something else."""
-    options: list[str] = choice.get("options") or []
-    word = options[int(text) - 1] if options and text not in options and text.isdecimal() else text
-    return f"{in_full(choice)} {word}" if "prompt" in choice else f"{word} {in_full(choice)}"
-
-
 async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
 
-    def same(one: OpenQuestion) -> tuple[str, ...]:
-        return one.question or one.runs[0], one.asks, *one.options
-
-    found = [one for view in await all_views(session) for one in questions_of(view)]
-    groups = [[*group] for _, group in groupby(sorted(found, key=same), same)]
-    merged = [
-        replace(group[0], runs=tuple(one.runs[0] for one in group), since=min(one.since for one in group))
-        for group in groups
-    ]
-    return sorted(merged, key=lambda one: one.since)
+    groups: dict[tuple[str, ...], OpenQuestion] = {}
+    for one in (question for view in await all_views(session) for question in questions_of(view)):
+        same = one.question or one.runs[0], one.asks, *one.options
+        known = groups.get(same, replace(one, runs=()))
+        groups[same] = replace(one, runs=(*known.runs, *one.runs), since=min(known.since, one.since))
+    return sorted(groups.values(), key=lambda one: one.since)
 
 
 def questions_of(found: RunView, *, whole: bool = False) -> Iterator[OpenQuestion]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from transom.cli.app import group
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run, history, pick
-from transom.cli.output import age, plain, print_text, say, style, table, unread
+from transom.cli.output import age, plain, say, style, table
 from transom.cli.session import Session
-from transom.cli.tree import group
 from transom.context import TokenCorrection
 from transom.context.budget import share_of
 from transom.context.cache import CacheMonitor, Seen
@@ -24,7 +23,7 @@ from transom.context.changes import changes, lines_of_changes
 from transom.context.segments import Piece, piece_size
 from transom.context.tokens import Measure
 from transom.errors import InputError
-from transom.llm import Block, Request, Usage, render
+from transom.llm import Request, Usage, render
 from transom.llm.cache_terms import terms_of
 from transom.llm.codec import request_from_json
 from transom.llm.prices import Prices
@@ -37,7 +36,7 @@ from transom.telemetry.read import TraceDocument, TraceList, read_traces
 from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
-CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with every byte that was sent.")]
+CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
 Diff = Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")]
 
 
@@ -73,7 +72,11 @@ class Call:
             "by": reply["reply"]["by"],
             "usage": reply["reply"]["usage"],
             "status": reply.get("status", "whole"),
-            "blocks": [self._block(block) for block in self.request.window.blocks],
+            "blocks": [
+                {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
+                | {"share": share_of(block), "tokens": self.tokens(block)}
+                for block in self.request.window.blocks
+            ],
             "tools": [tool.name for tool in self.request.tools],
             "turns": document["turns"],
             "dropped": document["dropped"],
@@ -83,10 +86,6 @@ class Call:
             "cache": self.seen.to_json(),
             "rendered": self.text,
         }
-
-    def _block(self, block: Block) -> dict[str, Any]:
-        told = {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
-        return {**told, "share": share_of(block), "tokens": self.tokens(block)}
 
 
 def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
@@ -125,19 +124,14 @@ async def show_window(session: Session, run: RunArgument, call: CallNumber = Non
     chosen = [_numbered(calls, call, "--call", run_id)] if call is not None else calls
     document = {"schema": "transom.window/1", "run_id": run_id, "calls": [one.to_json() for one in chosen]}
     if diff is not None:
-        told, lines = _changes(await _first(session, diff, calls, chosen, run_id), chosen[-1])
+        last = _numbered(calls, call or len(calls), "--diff", run_id)
+        told, lines = _changes(await _first(session, diff, calls, last, run_id), last)
         return session.report(document | {"diff": told}, *lines)
-    if call is not None and session.format == "text":
-        return _print_whole(chosen[0])
     lines = [line for one in chosen for line in [*_call_lines(one), ""]]
+    if call is not None:
+        return session.report(document, *lines, *chosen[0].text.split("\n"))
     more = f"one call in full: transom window show {run_id} --call N"
     return session.report(document, *lines, *savings, more if calls else "no model was asked in this run")
-
-
-async def show_call(session: Session, run: str, number: int) -> None:
-    """Print what one call saw."""
-    calls, _, run_id = await _calls(session, run)
-    print_text(*(f"  {line}" for line in _call_lines(_numbered(calls, number, "call", run_id))))
 
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
@@ -152,18 +146,16 @@ def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
     return calls[number - 1]
 
 
-async def _first(session: Session, diff: str, calls: list[Call], chosen: list[Call], run_id: str) -> Call:
+async def _first(session: Session, diff: str, calls: list[Call], last: Call, run_id: str) -> Call:
     """The call that another one is compared with: one of the same run, or of another run's the first of that role."""
     if diff.isdecimal():
         return _numbered(calls, int(diff), "--diff", run_id)
-    if not chosen:
-        raise InputError("no model was asked in it", where=run_id, hint="name another run")
     others, _, run_id = await _calls(session, diff)
-    role = chosen[-1].reply["role"]
-    for one in others:
-        if one.reply["role"] == role:
-            return one
-    raise InputError(f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N")
+    role = last.reply["role"]
+    found = [one for one in others if one.reply["role"] == role]
+    if not found:
+        raise InputError(f"run {run_id} has no call of {role}", where="--diff", hint="choose another with --call N")
+    return found[0]
 
 
 def _call_lines(call: Call) -> list[str]:
@@ -189,17 +181,6 @@ def _turn(turn: dict[str, Any]) -> str:
     """What one turn was, and which tools it names; its text stands in the call in full."""
     tools = [one["name"] for one in (*turn.get("parts", ()), *turn.get("results", ())) if "name" in one]
     return f"{turn['kind'].replace('_', ' ')} {', '.join(tools)}".rstrip()
-
-
-def _print_whole(call: Call) -> int:
-    """The header, the blocks, an empty line, and the bytes as they were sent; a terminal is shown what it can show."""
-    print_text(*_call_lines(call), "", *(call.text.split("\n") if sys.stdout.isatty() else ()))
-    if not sys.stdout.isatty():
-        with unread():
-            sys.stdout.flush()
-            sys.stdout.buffer.write(call.text.encode("utf-8", "surrogatepass") + b"\n")
-            sys.stdout.buffer.flush()
-    return 0
 
 
 def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
@@ -285,7 +266,7 @@ def _no_traces(session: Session, since: str | None = None) -> str:
 
 async def _runs(session: Session) -> list[RunRow]:
     async with history(session) as store:
-        return all_runs(store) if store else []
+        return all_runs(store)
 
 
 async def _trace_file(session: Session, text: str) -> Path:

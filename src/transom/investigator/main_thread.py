@@ -38,7 +38,7 @@ class MainThread:
         lists = [jira_tool(data), *(tool for tool in reading_tools(data) if tool.name == "list_docs")]
         own = [*map(shortened, lists), calculator(ledger.value_of, ledger.calculated), cite_tool(data, feature, ledger)]
         reading = [*reading_tools(data, feature), cite_tool(data, feature, ledger)]
-        self._tools: list[ToolDefinition | SubAgent] = [
+        self._tools: list[ToolDefinition] = [
             *own,
             SubAgent(role_of(CLOSELY), "read_closely", _READ, reading),
         ]

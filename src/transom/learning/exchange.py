@@ -34,7 +34,7 @@ _NOTES: Mapping[str, InsightCategory] = {
 class InsightDocument(BaseModel):
     """An insight in a file: the common fields, and fields of our own that have defaults."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     id: str = Field(pattern=_ID)
     category: InsightCategory
@@ -74,7 +74,7 @@ class InsightDocument(BaseModel):
 class PlaybookDocument(BaseModel):
     """A playbook file."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
 
     version: int = Field(ge=1, le=VERSION)
     last_updated: str = ""

@@ -26,7 +26,7 @@ def _compiled(text: object) -> re.Pattern[str]:
 class ErrorPattern(BaseModel):
     """One kind of error: regular expressions for its messages, ignoring case, and the insight to add for it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     kind: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     find: tuple[Annotated[re.Pattern[str], BeforeValidator(_compiled)], ...] = Field(min_length=1)
@@ -39,7 +39,7 @@ class ErrorPattern(BaseModel):
 
 
 class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     patterns: tuple[ErrorPattern, ...]
 

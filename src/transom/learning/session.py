@@ -36,7 +36,7 @@ _CLOSED = "sessions"
 class ExposedState(BaseModel):
     """State that every window shows; older actions and errors are only counted."""
 
-    model_config = ConfigDict(validate_assignment=True, extra="forbid")
+    model_config = ConfigDict(validate_assignment=True, extra="forbid", defer_build=True)
 
     task_type: TaskType | None = None
     current_objective: str = ""
@@ -56,7 +56,7 @@ class ExposedState(BaseModel):
 class IsolatedState(BaseModel):
     """State that no window shows, read by name with `SessionState.load_isolated_data`."""
 
-    model_config = ConfigDict(validate_assignment=True, extra="allow")
+    model_config = ConfigDict(validate_assignment=True, extra="allow", defer_build=True)
 
     full_trial_history: list[dict[str, Any]] = Field(default_factory=list)
     all_errors: list[str] = Field(default_factory=list)

@@ -32,7 +32,7 @@ _HOW_TO_PRICE = (
 class Price(BaseModel):
     """US dollars per million tokens. A missing cache price is the input's price."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
@@ -57,7 +57,7 @@ class Prices(BaseModel):
         models: `vendor:model`, as replies name who answered, -> price.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     schema_: Literal["transom.prices/1"] = Field(default="transom.prices/1", alias="schema")
     as_of: date

@@ -76,7 +76,7 @@ class Writer:
             batch, self._held = self._held, []
             outcomes = self._committer.commit_at_once(batch) if here else None
             if outcomes is None:
-                self._push(batch)
+                self._push(batch, stream)
         if outcomes is not None:
             self._settle(batch, outcomes, here=loop)
         if outcomes is not None and loop.time() > self._turn + _TURN:
@@ -108,9 +108,9 @@ class Writer:
             raise StoreError("the store is closed", where=str(self._path))
         self._held.append(job)
 
-    def _push(self, batch: list[Job]) -> None:
+    def _push(self, batch: list[Job], awaited: str = "") -> None:
         if batch:
-            self._unheard += [job for job in batch if job.soon]
+            self._unheard += [job for job in batch if job.soon and job.stream != awaited]
             self._queued += len(batch)
             self._queue.put(batch)
             self._start()

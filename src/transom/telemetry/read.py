@@ -19,7 +19,7 @@ _BAR = 24
 class Shape(BaseModel):
     """Base of documents: no other fields, and none that changes."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class TraceRow(Shape):

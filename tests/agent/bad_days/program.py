@@ -40,7 +40,7 @@ PATIENT = Retry(max_attempts=4, initial_delay=0.01, max_delay=0.1, max_retry_aft
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do.
+    """The task.
 
     Attributes:
         url: the server's, run and share of faults included.
@@ -72,7 +72,7 @@ class Plan:
 
 
 def messages(number: int) -> list[str]:
-    """What is said in a conversation."""
+    """The messages of a conversation."""
     return [f"Find item {number}.", *(["And the one beside it."] if number % 10 == 0 else [])]
 
 

@@ -1,4 +1,4 @@
-"""What the server's log, the journal and the traces say of a run."""
+"""Readings of a run from the server's log, the journal and the traces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_log(path: Path, run: str) -> list[Served]:
 
 
 async def journaled(workspace: Path) -> dict[Key, float]:
-    """When each reply was journaled first."""
+    """The time at which each reply was journaled first."""
     async with SqliteStore.open(workspace / "state.db") as store:
         rows: list[Any] = list(store.items(RUNS).values())
         found: dict[Key, float] = {}
@@ -86,6 +86,6 @@ def most(costs: Sequence[tuple[float, int]], period: float) -> int:
 
 
 def attempts(workspace: Path) -> int:
-    """How many attempts the traces have, those that a kill cut off included."""
+    """The number of attempts in the traces, those that a kill cut off included."""
     traces = (workspace / "traces").glob("*.jsonl")
     return sum(row.name.startswith("attempt ") for trace in traces for row in read_trace(trace))

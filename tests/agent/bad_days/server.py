@@ -50,7 +50,7 @@ class UserMessage:
 
 
 def asked(path: str, raw: bytes) -> UserMessage:
-    """What a request asks for."""
+    """The words that a request asks for."""
     _, run, share, *rest = path.split("/")
     body = json.loads(raw)
     tokens = len(raw) // 6
@@ -92,7 +92,7 @@ def reply(request: UserMessage) -> list[Text | ToolCall]:
 
 
 def fault(request: UserMessage, before: int) -> str:
-    """What goes wrong with a request that was made that often before; "" for nothing."""
+    """The fault of a request that was made that often before; "" for nothing."""
     drawn = hashlib.sha256(f"b {request.conversation} {request.turn} {before}".encode()).digest()
     if int.from_bytes(drawn[:4]) % 100 >= request.share:
         return ""

@@ -57,7 +57,7 @@ class Undisturbed:
 
     @property
     def most(self) -> dict[str, int]:
-        """How many places there are of each kind."""
+        """The number of places of each kind."""
         counts, writes = self.life.counts, self.life.counts["write"]
         found = {"kill": len(self.kills), "cancel": len(self.kills), "refuse": writes, "full": writes}
         found |= {"cancel asked": counts["cancel asked"], "cancel tool": counts["cancel tool"], "fail": counts["fail"]}
@@ -145,7 +145,7 @@ def _in_the_world(whole: Undisturbed, last: Life) -> list[str]:
 
 
 def _other(last: Life) -> bool:
-    """Whether something else follows by right: a person kept a call, or a sub-conversation failed."""
+    """True where something else follows by right: a person kept a call, or a sub-conversation failed."""
     return bool(last.world.lines("keep") or last.world.lines(f"failed {last.scene.role.name}."))
 
 
@@ -155,7 +155,7 @@ def _x(line: str) -> str:
 
 
 def _told(whole: Undisturbed, last: Life) -> list[str]:
-    """What was said is what is said when nothing stops it."""
+    """The faults where something else was said than when nothing stops it."""
     wrong = []
     for name, should in whole.life.answers.items():
         found = last.answers[name]
@@ -176,7 +176,7 @@ def _short(usage: Usage) -> str:
 
 
 def _heard(last: Life) -> list[str]:
-    """What a listener heard of a reply in pieces is the reply."""
+    """The faults where the pieces that a listener heard are not the reply."""
     pieces = ""
     for event in last.inner.get("heard", []):
         if isinstance(event, ReplyDelta):

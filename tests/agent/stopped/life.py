@@ -23,7 +23,7 @@ MOST = 14
 
 
 class Deaf(Exception):
-    """What a listener raises."""
+    """The error that a listener raises."""
 
 
 class Gone(BaseException):
@@ -52,7 +52,7 @@ class Life:
     # what the world does to it
 
     def comes(self, what: str) -> bool:
-        """Whether the next one of a kind is where it is stopped."""
+        """True where the next one of a kind is where it is stopped."""
         self.counts[what] += 1
         return self.stop.what == what and self.counts[what] == self.stop.at
 
@@ -194,7 +194,7 @@ class Life:
         raise Gone
 
     async def take(self, agent: Agent, error: BaseException) -> None:
-        """What ended a try: a person says what she is asked; the stop is as it should be, all else is not."""
+        """Take the end of a try: a person answers what is asked; the stop is as it should be, all else is not."""
         if isinstance(error, Paused) and error.question and error.question["kind"] == "approval":
             await approve(agent, error)
         elif isinstance(error, Paused):

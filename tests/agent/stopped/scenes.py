@@ -50,13 +50,13 @@ def calls(*wanted: str) -> Reply:
     for number, one in enumerate(wanted):
         name, _, x = one.partition(" ")
         arguments: dict[str, Json] = {"task": x} if name == "read" else {"x": x}
-        arguments = {"purpose": x, "sources": []} if name == "delegate" else arguments
+        arguments = {"purpose": x} if name == "delegate" else arguments
         parts.append(ToolCall(f"c{number}", name, arguments))
     return Reply(tuple(parts), stop="tool_calls")
 
 
 def came(request: Request) -> tuple[str, int]:
-    """What was asked last by whoever says things here, and how often calls came back since."""
+    """The message that was sent last here, and how often calls came back since."""
     turns = request.window.turns
     told = [
         (n, turn.text)
@@ -139,7 +139,7 @@ async def large(life: Life, x: str) -> str:
 
 
 async def small_window(life: Life) -> None:
-    """As `kept`, in a small window."""
+    """The same as `kept`, in a small window."""
     settings = Settings.model_validate({"window": {"tokens": 8_000}})
     home = Home(life.world.folder / "w", life.world.name, life.store)
     setup = Setup(life.provider(), settings)

@@ -1,4 +1,4 @@
-"""Where a program is stopped, what outlives it, and what it is.
+"""The stop of a program, the world that outlives it, and the program.
 
 A kill costs no process: the database is copied as it is on disk right after a record was committed, and that copy is
 what a process that was killed there leaves behind.
@@ -30,7 +30,7 @@ Then = Literal["same", "new"]
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a life is stopped.
+    """The place where a life is stopped.
 
     Attributes:
         what: `kill` and `cancel` as the k-th record is committed; `cancel asked` and `cancel tool` while the k-th
@@ -56,7 +56,7 @@ class Stop:
 
 
 class World:
-    """What outlives a process: the folder, and a log of what was asked and done, a line each.
+    """All that outlives a process: the folder, and a log of what was asked and done, a line each.
 
     Args:
         folder: where it lies.
@@ -77,7 +77,7 @@ class World:
         return [line for line in lines if line.startswith(first)]
 
     def copy(self, to: Path) -> World:
-        """As it is on disk now; the log first, since what is logged later may follow from a later record."""
+        """A copy as it is on disk now; the log first, since what is logged later may follow from a later record."""
         lines = self.log.read_bytes() if self.log.exists() else b""
         there = World(to, self.name)
         there.log.write_bytes(lines)
@@ -100,7 +100,7 @@ class World:
             ]
 
     def replies(self) -> Counter[str]:
-        """Those that the journal has, by what they answer."""
+        """The replies of the journal, by what they answer."""
         return Counter(data["request"][:12] for kind, data in self.journal() if kind == "model_reply")
 
 

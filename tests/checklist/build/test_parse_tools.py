@@ -58,7 +58,10 @@ async def test_what_was_read_stays_what_was_read(tmp_path: Path) -> None:
     provider = ScriptedProvider({ROLE.name: [second, Reply((Text("done"),))]})
     answer = await converse(tmp_path, provider)
     told = [
-        json.loads(result.content) for turn in answer.turns if isinstance(turn, ToolResults) for result in turn.results
+        json.loads(result.content)
+        for turn in answer.request.window.turns
+        if isinstance(turn, ToolResults)
+        for result in turn.results
     ]
     assert told[1]["content"] == "old text, see top.v\n"
     assert told[2]["content"] == "module top;\n", "discovered by what is in the journal alone"

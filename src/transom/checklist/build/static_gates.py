@@ -28,6 +28,8 @@ CLOCKS = frozenset({"now", "utcnow", "today"})
 
 def check_syntax(atoms: Parts) -> list[Finding]:
     """Whether the code parses: atom A by itself, B and C by themselves, then all of it."""
+    if tree_of(atoms.whole):
+        return []
     findings = [finding for source in (atoms.a, atoms.logic) for finding in _unparsed(source, atoms)]
     return findings or list(_unparsed(atoms.whole, atoms))
 
@@ -183,14 +185,14 @@ def check_yaml(
         if ident in ids[:index]:
             findings.append(_at(file, f"id {ident} is given twice", "items", index, "id"))
     findings += [_at(file, problem, *keys) for problem, *keys in config_problems(config)]
-    tree = tree_of(atoms.a)
     absent = [
         (index, field, keys)
         for index in range(len(config.items))
         for field, *keys in _fields(config, index)
         if fields is not None and field not in fields
     ]
-    named = {name for node in ast.walk(tree) for name in _keys(node)} if absent and tree else set()
+    tree = tree_of(atoms.a) if absent else None
+    named = {name for node in ast.walk(tree) for name in _keys(node)} if tree else set()
     for index, field, keys in absent if tree else ():
         if not set(field.split(".")) <= named:
             message = f"item {config.items[index].id} uses {field}, which atom A never emits"

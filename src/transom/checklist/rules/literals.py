@@ -9,6 +9,7 @@ import functools
 import re
 import re._constants as op  # type: ignore[import-not-found]  # the library's own, without stubs
 import re._parser as parser  # type: ignore[import-not-found]  # as above
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
@@ -38,17 +39,22 @@ def gate(regexes: Iterable[str]) -> list[str]:
     The first is for a text in small letters and with spaces for blanks, the second for the text as it is, with a line
     feed in front of it.
     """
+    return list(_gate(tuple(dict.fromkeys(regexes))))
+
+
+@functools.lru_cache(maxsize=64)  # a snippet is read before the atom is written
+def _gate(regexes: tuple[str, ...]) -> tuple[str, ...]:
     words = ["\x1b"]  # which stands for every character that is no text
     heads: list[str] = []
-    for regex in dict.fromkeys(regexes):
+    for regex in regexes:
         found = words_before(regex)
         if (found is None or min(map(_weight, found), default=_RARE) < _RARE) and _begins_a_line(regex):
             heads.append(re.sub(r"\(\?P<\w+>", "(?:", re.sub(r"^\(\?i\)(.*)", r"(?i:\1)", regex)))
         elif found is None:
-            return []
+            return ()
         else:
             words += found
-    return [_search_for(words), *([rf"(?m)\n(?:{'|'.join(heads)})"] if heads else [])]
+    return (_search_for(words), *([rf"(?m)\n(?:{'|'.join(heads)})"] if heads else []))
 
 
 def _search_for(words: Iterable[str]) -> str:
@@ -58,7 +64,8 @@ def _search_for(words: Iterable[str]) -> str:
     """
     told, left = [], _shortest(words)
     while left:
-        letter = max(sorted(set().union(*left)), key=lambda one: sum(one in word for word in left) * _seldom(one))
+        held = Counter(letter for word in left for letter in set(word))
+        letter = max(sorted(held), key=lambda one: held[one] * _seldom(one))
         of_it = sorted(word for word in left if letter in word)
         rest = [re.escape(one.partition(letter)[2]) + f"(?<={re.escape(one)})" * (one[0] != letter) for one in of_it]
         told.append(f"{re.escape(letter)}(?:{'|'.join(rest)})")

@@ -31,7 +31,7 @@ def transom_batch(function, calls):
 class Answer(BaseModel):
     """What B and C have in common: yes or no, and why."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     is_match: StrictBool
     reason: Annotated[str, StringConstraints(strict=True)]

@@ -156,9 +156,10 @@ def _question(pattern: SpecPattern, file: RealFile, line: int) -> str:
 
 def _names_of_atom_a(code: str, spec: SpecDocument) -> set[str]:
     """Words among the texts of atom A that stand nowhere in the ItemSpec but in its examples, which may be copied."""
-    known, tree = _EXAMPLES.sub("", spec.text).casefold(), tree_of(split(code).a)
-    texts = [text for _, text in literals(tree)] if tree else []
-    return {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text)) if word.casefold() not in known}
+    known, tree, logic = _EXAMPLES.sub("", spec.text).casefold(), tree_of(code), split(code).first
+    texts = [text for line, text in literals(tree) if line < logic] if tree else []
+    words = {word for text in texts for word in _WORD.findall(_NO_TEXT.sub(" ", text))}
+    return {word for word in words if word.casefold() not in known}
 
 
 def _questions_about(names: set[str], files: Read) -> tuple[str, ...]:
