@@ -177,17 +177,17 @@ class RowReader:
             raise ValueError(f"line 1: no JSON document: {error}") from error
         made: list[dict[str, Any]] = []
         path: list[str | None] = []  # the keys of what is open, None of lists
-        key, at = "", 0
+        key, at, number = "", 0, 0
         for token in re.finditer(r'(?P<key>"(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s,:"{}\[\]]+', text):
             if token["key"]:
-                key, at = json.loads(token["key"]), token.start()
+                key, number, at = json.loads(token["key"]), number + text.count("\n", at, token.start()), token.start()
             elif token[0] in "{[":
                 path.append(key if token[0] == "{" else None)
                 key = ""
             elif token[0] in "}]":
                 path.pop()
             elif key and None not in path:
-                number, name = text.count("\n", 0, at), ".".join(one for one in (*path, key) if one)
+                name = ".".join(one for one in (*path, key) if one)
                 made += self.key(number + 1, lines[number], name, json.loads(token[0]))
                 key = ""
         return made
