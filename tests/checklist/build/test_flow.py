@@ -451,7 +451,7 @@ async def test_a_build_goes_back_to_a_checkpoint(desk: Desk) -> None:
     await desk.build(GIVE_UP)
     async with desk.run({}) as run:
         points = checkpoints(run.records())
-        with pytest.raises(InputError, match=f"no checkpoint 1999.*{points[-1].id}"):
+        with pytest.raises(InputError, match="no checkpoint 1999; see: transom runs show"):
             rewind(run, "1999")
         (before,) = [one for one in points if one.stage == "build/gates"]
         assert rewind(run, before.id)[0] == "build/repair_a#1"
