@@ -122,11 +122,11 @@ def test_the_same_is_said_to_people(desk: Desk) -> None:
     spec = desk("check", "spec", "VER-01.yaml", "-o", "out", *JSON).document["itemspec_path"]
     shutil.move("data/updown", ".away")
     said = desk.check("all", "VER-01.yaml", "-q").out
-    assert said.startswith("ERROR  VER-01\n  FAILED  inputs\n    updown/sta_signoff.log: no such file [inputs]\n")
+    assert said.startswith("ERROR  VER-01  1 error\n  error: updown/sta_signoff.log: no such file\n")
     said = desk.check("build", spec, "--item", "VER-01.yaml", "-q").out
     assert said.startswith("needs_review  VER-01\n  waits for a person: no log or report was found under ")
     shutil.move(".away", "data/updown")
     log = desk.here / "data" / "updown" / "sta_signoff.log"
     log.write_bytes(b"")
     said = desk.check("all", "VER-01.yaml", "-q").out
-    assert said.startswith("ERROR  VER-01\n  FAILED  inputs\n    updown/sta_signoff.log: is empty [inputs]\n")
+    assert said.startswith("ERROR  VER-01  1 error\n  error: updown/sta_signoff.log: is empty\n")

@@ -35,7 +35,6 @@ def test_several_items_in_one_go_lie_side_by_side(desk: Desk) -> None:
     assert "no such file" in checks["LOST"]["errors"][0]["message"]
     assert status("out/VER-01_verdict.json") == ("VER-01", "PASS")
     assert status("out/VER-02_verdict.json") == ("VER-02", "FAIL")
-    assert not Path("out/verdict.json").exists()
     assert Path("out/VER-01_checker/atoms.py").is_file()
     assert Path("out/VER-02_checker/atoms.py").is_file()
     text = desk.check("all", "VER-01.yaml", "ODD.yaml", "-q")
@@ -54,15 +53,18 @@ def test_the_outcome_never_changes_the_documents_shape(desk: Desk) -> None:
     assert [one["status"] for one in none.document["checks"]] == ["ERROR", "ERROR"]
     run = desk("check", "run", "nosuch.yaml", "ODD.yaml", "--format", "json", "-q").document
     assert [one["item_id"] for one in run["checks"]] == ["nosuch", "ODD"]
+    told = desk("check", "all", "ODD.yaml", "--report", "text:odd.txt", "-q")
+    assert (told.code, 'not understood: "' in told.out) == (3, True)
+    assert Path("odd.txt").read_text("utf-8") == told.out, "a report is written whatever came of the item"
 
 
 @pytest.mark.slow
 def test_one_item_after_another_into_one_folder(after: Callable[..., Desk]) -> None:
     desk = after("all", "VER-01.yaml", "-o", "out")
-    assert status("out/verdict.json") == ("VER-01", "PASS")
+    assert status("out/VER-01_verdict.json") == ("VER-01", "PASS")
     answer = desk.check("all", "VER-02.yaml", "-o", "out")
     assert answer.code == 1
-    assert status("out/verdict.json") == ("VER-02", "FAIL")
+    assert status("out/VER-02_verdict.json") == ("VER-02", "FAIL")
     assert not list(Path("out").glob("*.kept-*"))
 
 

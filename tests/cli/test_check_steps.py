@@ -173,7 +173,7 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(after: Callable[..., D
 @pytest.mark.slow
 def test_out_holds_what_was_made_and_keeps_what_was_there(desk: Desk) -> None:
     out = desk.here / "out"
-    theirs = ["VER-01_ItemSpec.md", "VER-01_checker/atoms.py", "VER-01_debug/round1_prompt.md", "verdict.json"]
+    theirs = ["VER-01_ItemSpec.md", "VER-01_checker/atoms.py", "VER-01_debug/round1_prompt.md", "VER-01_verdict.json"]
     for name in theirs:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text("mine", "utf-8")
@@ -282,7 +282,7 @@ def test_resume_gives_the_command_again_from_anywhere(desk: Desk, tmp_path_facto
     assert (desk.here / "made" / "VER-04_ItemSpec.md").is_file()
     again = desk("resume", runs["check-run"], *workspace)
     assert (again.code, again.document["as_of"]) == (0, "2026-05-05")
-    assert (desk.here / "here" / "verdict.json").is_file()
+    assert (desk.here / "here" / "VER-04_verdict.json").is_file()
     assert json.loads((desk.here / "report.json").read_text("utf-8")) == again.document
     assert list(away.iterdir()) == []
 

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.helpers import walked
 from transom.cli import main
-from transom.learning import OptimizationOutcome, Playbook, Reflector, Source
-from transom.llm import Provider, Reply, Request, Text
 
 
 class Terminal:
@@ -93,35 +90,6 @@ def test_notes_come_into_the_domain_and_an_export_says_what_it_leaves_out(here: 
     items = terminal.json("playbook", "list", "--domain", "checklist")["items"]
     assert [one["scope"] for one in items] == ["domain/checklist"]
     assert "1 more insight in domain/checklist: add --domain checklist" in terminal.run("playbook", "export", "b.json")
-
-
-class Thoughtful(Provider):
-    """A model that reflects."""
-
-    name, local = "thoughtful", True
-
-    async def complete(self, request: Request, *, on_delta: object = None) -> Reply:
-        assert "the mesh is coarse at the hole" in (request.window.text("outcomes") or "")
-        proposed = {"category": "str", "content": "Refine at holes", "confidence": 0.8, "evidence": ["o1"]}
-        return Reply((Text(f"<insights>{json.dumps([proposed])}</insights>"),), by=self.name)
-
-
-def test_a_model_reflects_on_a_run(here: Path, terminal: Terminal) -> None:
-    run = walked(here)[1]
-    asked = ("playbook", "reflect", run, "--model", f"{__name__}:Thoughtful")
-    assert "the playbook has nothing of this run" in terminal.run(*asked, code=2)
-    with Playbook(here / ".transom" / "state.db", domain="fea") as book:
-        reflector, source = Reflector(book), Source(run, "solve")
-        reflector.analyze_trial(OptimizationOutcome(3, False, None, (), ["the mesh is coarse at the hole"], {}, source))
-        reflector.commit_insights()
-    assert "name a model, e.g. --model ollama:NAME" in terminal.run("playbook", "reflect", run, code=2)
-    assert "1 outcome looked at, 1 insight added\n0.80  Refine at holes" in terminal.run(*asked)
-    assert terminal.json(*asked, "-q")["added"] == 0, "known by now"
-    document = terminal.json("playbook", "show", "str-00002")
-    assert (document["scope"], document["sources"]) == (
-        "domain/fea",
-        [{"by": "reflector", "run": run, "stage": "solve", "trial": 3}],
-    )
 
 
 def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) -> None:

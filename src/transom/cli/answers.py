@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -26,7 +26,6 @@ from transom.cli.session import Session
 from transom.cli.waiting import OpenQuestion
 from transom.errors import InputError, Paused, TransomError
 from transom.formats.yaml_files import add_key, load_yaml
-from transom.gates import Finding
 from transom.runs import Run, write_file
 
 _PAGE = "see the page `Your first item`"
@@ -38,16 +37,12 @@ Writer: TypeAlias = Callable[[Verdict | Verdicts], None]
 """Writes the reports that were asked for."""
 
 
-def print_verdicts(session: Session, verdicts: Sequence[Verdict], first: object, write: Writer) -> int:
+def print_verdicts(session: Session, verdicts: Sequence[Verdict], write: Writer) -> int:
     """Print the verdicts, then write the reports, so that a report that fails costs no verdict.
 
-    Those of several items stand in one document, which has every item whatever came of it. Of one item that has no
-    verdict people are told the answer of the step that stopped before it, which is `first`.
+    Those of several items stand in one document, which has every item whatever came of it.
     """
     document = together(verdicts) if len(verdicts) > 1 else verdicts[0]
-    if len(verdicts) == 1 and session.format == "text" and isinstance(first, SpecResult | BuildResult):
-        print_spec(session, first) if isinstance(first, SpecResult) else print_build(session, first)
-        return document.exit_code
     text = text_report(document, toned) if isinstance(document, Verdict) else text_reports(document, toned)
     session.report(document, *text.rstrip("\n").split("\n"))
     write(document)
@@ -93,36 +88,28 @@ def next_of(answer: SpecResult | BuildResult) -> str:
     if isinstance(answer, SpecResult):
         mend = f"mend {answer.itemspec_path}, then run: transom check build {answer.itemspec_path} --item ITEM.yaml"
         return f"{mend}; or take it as it is with: {answer.choose.replace(' N ', ' 1 ')}" if answer.choose else mend
+    if answer.status == "needs_review" and (path := answer.checker_path):
+        correct = "correct atoms.py or checker.yaml there, and build again"
+        return f"{correct}; see what it finds: transom check run {path}; or transom check approve {path} --by NAME"
     return answer.waits_for or f"see: transom runs show {answer.run_id}"
 
 
-def print_spec(session: Session, result: SpecResult) -> int:
-    """Print the answer of `check spec`."""
-    kind = [f"  capability type {result.capability_type}"] if result.capability_type else []
-    scores = [f"{name} {row['score']}" for name, row in result.quality.items() if isinstance(row, dict)]
-    kind += [f"  quality, of 10 each: {', '.join(scores)}"] if scores else []
-    about = [*kind, *_findings(result.findings), *_words(result.needs_model), *(f"  {o}" for o in _readings(result))]
-    return session.report(
-        result, _head(result, result.itemspec_path), *about, f"  run {result.run_id}", code=result.exit_code
-    )
-
-
-def print_build(session: Session, result: BuildResult) -> int:
-    """Print the answer of `check build`."""
-    lines = [_head(result, result.checker_path)]
-    lines += [f"  waits for a person: {result.waits_for}"] if result.waits_for else []
-    for gate in result.gates:
-        if not gate.passed or gate.findings:
-            lines += [f"  {'passed' if gate.passed else 'FAILED'}  {gate.gate}", *_findings(gate.findings, "    ")]
-    passed = sum(gate.passed for gate in result.gates)
-    lines += [f"  {counted(passed, 'gate')} passed"] if passed else []
-    if result.status == "needs_review" and result.checker_path:
-        lines += [
-            f"  see what it finds: transom check run {result.checker_path}",
-            f"  take it as it is:  transom check approve {result.checker_path} --by NAME",
-            "  or correct atoms.py or checker.yaml there, and build again",
-        ]
-    return session.report(result, *lines, *_words(result.needs_model), f"  run {result.run_id}", code=result.exit_code)
+def print_step(session: Session, result: SpecResult | BuildResult) -> int:
+    """Print the answer of `check spec` or `check build`."""
+    lines = [f'not understood: "{one.text}" in {one.where}' for one in result.needs_model]
+    lines += [NEXT_WORDS] if lines else []
+    if isinstance(result, SpecResult):
+        path = result.itemspec_path
+        lines += [*map(str, result.findings), *_readings(result)]
+    else:
+        path = result.checker_path
+        if result.status in ("needs_review", "human_required"):
+            lines.append(f"waits for a person: {next_of(result)}")
+        lines += [f"{'remark' if gate.passed else 'FAILED'}  {one}" for gate in result.gates for one in gate.findings]
+        lines += [f"{counted(passed, 'gate')} passed"] if (passed := sum(gate.passed for gate in result.gates)) else []
+    head = f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
+    told = (f"  {line}" for line in [*lines, f"run {result.run_id}"])
+    return session.report(result, head, *told, code=result.exit_code)
 
 
 def _readings(result: SpecResult) -> list[str]:
@@ -132,21 +119,6 @@ def _readings(result: SpecResult) -> list[str]:
     if shown:
         return ["it may mean:", *shown, f"{choose}; {_PAGE}"]
     return [f"nothing that the rules know comes near; {_PAGE}"] if result.needs_model else []
-
-
-def _head(result: SpecResult | BuildResult, path: str | None) -> str:
-    return f"{result.status}  {result.item_id}" + (f"  {path}" if path else "")
-
-
-def _findings(findings: Iterable[Finding], indent: str = "  ") -> Iterator[str]:
-    for finding in findings:
-        where = f"{finding.artifact}:{finding.line}" if finding.line else finding.artifact
-        yield f"{indent}{where}: {finding.message} [{finding.gate}]"
-
-
-def _words(rows: Sequence[WordsRow]) -> list[str]:
-    lines = [f'  not understood: "{words.text}" in {words.where}' for words in rows]
-    return [*lines, f"  {NEXT_WORDS}"] if rows else []
 
 
 NONE: Final = "none of these"

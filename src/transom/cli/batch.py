@@ -27,7 +27,7 @@ from transom.checklist.run.loading import CONFIG
 from transom.checklist.run.report import headline, summary
 from transom.cli.answers import verdict_for
 from transom.cli.app import load
-from transom.cli.checking import answer_of, run_one
+from transom.cli.checking import VAR, answer_of, run_one
 from transom.cli.command import command, given_in
 from transom.cli.options import JUDGING, WHERE, Options, check_app, compared_by, writer_of
 from transom.cli.output import counted, table, toned
@@ -48,12 +48,7 @@ _WAITS = 3
 _LONGEST = 1 << 30  # of one answer, in bytes
 
 
-@command(
-    check_app,
-    "batch",
-    example="transom check batch examples/checks -j 8 --var CHECKLIST_ROOT=examples/checks/data --report html:all.html",
-    asks=True,
-)
+@command(check_app, "batch", example=f"transom check batch examples/checks -j 8 {VAR} -o out", asks=True)
 async def batch(
     session: Session,
     targets: Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items, or checkers.")],
@@ -137,7 +132,7 @@ class _Batch:
         """One process and its answers; what it left open when it ended by itself is an error."""
         here = self.session
         asked: dict[str, Any] = {"entry": here.entry, "workspace": str(here.workspace_root), "base_url": here.base_url}
-        asked |= {"jobs": jobs, "several": len(self.targets) > 1, "targets": [place(one) for one in targets]}
+        asked |= {"jobs": jobs, "targets": [place(one) for one in targets]}
         pipe = asyncio.subprocess.PIPE
         process = await start_group(sys.executable, "-m", "transom.cli.batch", stdin=pipe, stdout=pipe, limit=_LONGEST)
         assert process.stdin and process.stdout
@@ -200,15 +195,14 @@ async def _serve(session: Session, asked: dict[str, Any]) -> int:
 
         async def answer(number: int, target: Path, wait: float) -> None:
             """Write one target's answer to stdout; its run is resumed by itself."""
-            several = asked["several"]
             try:
                 async with places:
                     if target.is_dir():
                         own = session.begun_as("check run", targets=[str(target)])
-                        outcome: Any = await run_one(own, store, target, options, several=several)
+                        outcome: Any = await run_one(own, store, target, options)
                     else:
                         own = session.begun_as("check all", items=[str(target)])
-                        outcome = await answer_of(own, store, replace(options, item=target), several=several)
+                        outcome = await answer_of(own, store, replace(options, item=target))
             except TransomError as error:
                 outcome = error
             verdict = verdict_for(target, outcome, options.day)

@@ -49,7 +49,7 @@ from transom.store import SqliteStore
 LEARNED = Scope(domain=DOMAIN)
 """Whose insights the checklist uses."""
 
-_VAR = "--var CHECKLIST_ROOT=examples/checks/data"
+VAR = "--var CHECKLIST_ROOT=examples/checks/data"
 ItemArgument = Annotated[Path, typer.Argument(metavar="ITEM.yaml", help="The checklist item.")]
 
 
@@ -76,15 +76,10 @@ async def spec(session: Session, item: ItemArgument, options: Annotated[Options,
                 await _copy_rounds(run, places.out or run.folder / "spec", loaded, written)
             await _finish(run, result)
         loaded = answers.load_checked(session, item, strict=options.strict)
-    return answers.print_spec(session, result)
+    return answers.print_step(session, result)
 
 
-@command(
-    check_app,
-    "build",
-    example=f"transom check build specs/VER-01_ItemSpec.md --item examples/checks/VER-01.yaml {_VAR}",
-    asks=True,
-)
+@command(check_app, "build", example=f"transom check build VER-01_ItemSpec.md --item VER-01.yaml {VAR}", asks=True)
 async def build(
     session: Session,
     itemspec: Annotated[Path, typer.Argument(metavar="ITEMSPEC.md", help="The ItemSpec.")],
@@ -121,10 +116,10 @@ async def build(
             if isinstance(built, BuiltChecker) and built.judges and item:
                 await registry.keep_checker(store, item, built.folder, text)
             await _finish(run, result)
-    return answers.print_build(session, result)
+    return answers.print_step(session, result)
 
 
-@command(check_app, "run", example=f"transom check run checkers/VER-01_checker {_VAR}")
+@command(check_app, "run", example=f"transom check run checkers/VER-01_checker {VAR}")
 async def run(
     session: Session,
     targets: Annotated[list[Path], typer.Argument(metavar="CHECKER|ITEM.yaml", help="Checkers, or their items.")],
@@ -132,17 +127,17 @@ async def run(
 ) -> int:
     """Run checkers on the files of today.
 
-    With -o: verdict.json, or ID_verdict.json each where several are named.
+    With -o: ID_verdict.json.
     """
     async with session.open_store() as store:
 
         async def work(target: Path) -> Verdict:
-            return await run_one(session, store, target, options, several=len(targets) > 1)
+            return await run_one(session, store, target, options)
 
         return await _judge(session, targets, options, work)
 
 
-@command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {_VAR}", asks=True)
+@command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True)
 async def all_(
     session: Session,
     items: Annotated[list[Path], typer.Argument(metavar="ITEM.yaml", help="The checklist items.")],
@@ -150,12 +145,12 @@ async def all_(
 ) -> int:
     """Spec, build and run in one go. A checker that is not stale is used again.
 
-    With -o: verdict.json, or ID_verdict.json each where several are named; ID_ItemSpec.md and ID_checker/.
+    With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
 
         async def work(item: Path) -> answers.Answer:
-            return await answer_of(session, store, replace(options, item=item), several=len(items) > 1)
+            return await answer_of(session, store, replace(options, item=item))
 
         return await _judge(session, items, options, work)
 
@@ -175,20 +170,20 @@ async def _judge(
             say(f"transom: {error}")
             outcomes.append(error)
     verdicts = [compared(answers.verdict_for(*one, day)) for one in zip(targets, outcomes, strict=True)]
-    return answers.print_verdicts(session, verdicts, outcomes[0], write)
+    return answers.print_verdicts(session, verdicts, write)
 
 
-async def answer_of(session: Session, store: SqliteStore, options: Options, *, several: bool = False) -> answers.Answer:
+async def answer_of(session: Session, store: SqliteStore, options: Options) -> answers.Answer:
     """Spec, build and run of one item; where one of them stops, its own answer."""
     started = time.monotonic()
     item = answers.load_checked(session, cast("Path", options.item), strict=options.strict)
     places = places_of(session, options, session.settings.paths.output_dir)
-    copy = _verdict_copy(places, item.item_id, several=several)
     pipeline.own_files(item, places.roots(item, item.path.parent))  # an undefined variable is said before a run opens
     session.settle(as_of=options.day)
     async with _run_of(session, store, item) as run:
         async with learning(session, LEARNED) as (playbook, memory):
             manner = manner_of(session, options, playbook=playbook, memory=memory)
+            copy = _verdict_copy(places, item.item_id)
             result = await pipeline.check_all(run, item, places, manner, copy_to=copy)
         if isinstance(result, pipeline.Judged):
             await registry.keep_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
@@ -201,13 +196,13 @@ async def answer_of(session: Session, store: SqliteStore, options: Options, *, s
             _say_inputs(item, places, run.folder, answer)
             await _finish(run, answer)
     if answer is None:  # once more: the files corrected Section 4, or a person has said what is meant
-        return await answer_of(session, store, options, several=several)
+        return await answer_of(session, store, options)
     if isinstance(result, pipeline.Judged) and result.verdict.doubted:
         say(f"transom: {item.item_id}: the gates doubt its checker, see the verdict; it is {result.checker}")
     return answer
 
 
-async def run_one(session: Session, store: SqliteStore, target: Path, options: Options, *, several: bool) -> Verdict:
+async def run_one(session: Session, store: SqliteStore, target: Path, options: Options) -> Verdict:
     """Judge one target."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
@@ -220,7 +215,7 @@ async def run_one(session: Session, store: SqliteStore, target: Path, options: O
     session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
-        copy_to = _verdict_copy(places, name, several=several)
+        copy_to = _verdict_copy(places, name)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
@@ -248,11 +243,9 @@ def _say_inputs(item: Item | None, places: pipeline.Places, otherwise: Path, res
         say(f"transom: {line}")
 
 
-def _verdict_copy(places: pipeline.Places, item_id: str, *, several: bool) -> Path | None:
-    """Where a person's copy of the verdict goes; several in one folder are told apart by their names."""
-    if places.out is None:
-        return None
-    return places.out / (f"{item_id}_{VERDICT_FILE}" if several else VERDICT_FILE)
+def _verdict_copy(places: pipeline.Places, item_id: str) -> Path | None:
+    """Where a person's copy of the verdict goes."""
+    return places.out / f"{item_id}_{VERDICT_FILE}" if places.out else None
 
 
 async def _copy_rounds(run: Run, out: Path, item: Item, spec: WrittenSpec | SpecResult) -> None:

@@ -61,8 +61,6 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
     session = replace(session, base_url=base_url)
     if provider is not None:
         return await _try_provider(session, provider)
-    knowledge = _knowledge(session)
-    wrong = knowledge["error"]
     extras = []
     for name, modules in _EXTRAS.items():
         missing = [module for module in modules if find_spec(module) is None]
@@ -79,13 +77,12 @@ async def doctor(session: Session, provider: Provider = None, base_url: BaseUrl 
         "workspace": _workspace(session),
         "settings": {"file": file, "set": settings.origins, "model": settings.model, "egress": told},
         "providers": [
-            {"name": "rules", "answers": not wrong, "says": wrong or "answers, no model and no network needed"},
+            {"name": "rules", **_rules(session)},
             {"name": "replay", "answers": True, "says": "answers from a recording: --model replay:PATH"},
             *({"name": kind, **_state(session, kind)} for kind in HOSTED),
         ],
         "tools": [{"name": name, "path": shutil.which(name), "for": why} for name, why in _TOOLS.items()],
         "extras": extras,
-        "knowledge": knowledge,
     }
     return session.report(document, *sections(document), code=0 if document["sandbox"]["usable"] else 1)
 
@@ -133,14 +130,13 @@ def _workspace(session: Session) -> dict[str, Any]:
     return {**document, "database": database, **({"note": note} if network else {})}
 
 
-def _knowledge(session: Session) -> dict[str, Any]:
-    folders = session.settings.paths.knowledge_dirs
-    found: dict[str, Any] = {"dirs": [*map(str, folders)], "domains": [], "error": None}
+def _rules(session: Session) -> dict[str, Any]:
+    """Whether the embedded default could be asked: it needs its knowledge."""
     try:
-        found["domains"] = [one.domain for one in load_knowledge(folders).domains]
+        load_knowledge(session.settings.paths.knowledge_dirs)
     except InputError as error:
-        found["error"] = str(error)
-    return found
+        return {"answers": False, "says": str(error)}
+    return {"answers": True, "says": "answers, no model and no network needed"}
 
 
 def _state(session: Session, kind: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def pick(noun: str, text: str, named: Mapping[str, T], called: Sequence[T], wher
         raise InputError(f"{len(found)} {noun}s {what} {text!r}", where=where, hint=f"{hint}: {some}")
     there = f"see: transom {'runs' if noun == 'run' else noun} list"
     there = there if named else "there is none here yet; give --workspace, or change to the folder of its start"
-    meant = nearest(text, [*named], _LEAST) or nearest(text, sorted({key[: len(text)] for key in named}), _LEAST)
+    meant = nearest(text, [*named], _LEAST)
     raise InputError(f"no {noun} {text!r}", where=where, hint=f"near: {meant}" if meant else there)
 
 

@@ -7,16 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from transom.canonical import digest
 from transom.cli.app import group
-from transom.cli.command import By, RunArgument, command
-from transom.cli.history import found_run
+from transom.cli.command import By, command
 from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
 from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
 from transom.errors import InputError
-from transom.learning import Curator, ErrorPatterns, InsightCategory, Playbook, Reflector, Source
-from transom.learning import reflection as by_model
+from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
 from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
 from transom.learning.session import SKILL
 from transom.runs import write_file
@@ -24,7 +21,6 @@ from transom.runs import write_file
 playbook_app = group("playbook")
 
 _SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
-_SURE = 0.5  # how sure a model has to be of what it proposes
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
@@ -171,31 +167,6 @@ def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a 
     lines = [line for one in asked for line in (f"{one.insight.id}: {one.insight.content}", f"  {one.text}")]
     lines += ["answer with: transom playbook review --confirm ID, edit ID or retire ID --why TEXT"] if lines else []
     return session.report({"questions": [one.to_json() for one in asked]}, *lines or ["nothing to ask"])
-
-
-@command(playbook_app, "reflect", example="transom playbook reflect 20261121-0930 --model ollama:NAME", asks=True)
-async def reflect(session: Session, run: RunArgument) -> int:
-    """Have a model say what a run teaches. Each insight names the outcomes that show it; asking again costs nothing."""
-    async with found_run(session, run) as (store, found):
-        row, chain = found.row, session.chain(store)
-        if all(one.name == "rules" for one in chain.everyone):
-            raise InputError("rules do not reflect", where="--model", hint="name a model, e.g. --model ollama:NAME")
-        with Playbook(session.workspace.database) as seen:
-            outcomes, domain = by_model.outcomes_of(seen, row.id, row.name if row.kind == "study" else "")
-        if not outcomes:
-            hint = "see what was learned: transom playbook list --domain NAME"
-            raise InputError("the playbook has nothing of this run", where=row.id, hint=hint)
-        inputs = {"run": row.id, "outcomes": digest([[one.success, *one.solver_errors] for one in outcomes])}
-        with opened(session, Scope(domain=domain)) as playbook:
-            reflector = Reflector(playbook)
-            async with session.open_run("reflect", inputs, name="reflect", store=store) as made:
-                proposed = await by_model.reflect(made, reflector, outcomes)
-                await made.finish("done")
-            added = reflector.commit_insights(_SURE)
-    rows = [{"content": one.content, "confidence": one.confidence, "evidence": one.evidence} for one in proposed]
-    head = f"{counted(len(outcomes), 'outcome')} looked at, {counted(added, 'insight')} added"
-    lines = [f"{one.confidence:.2f}  {one.content}  ({one.evidence})" for one in proposed]
-    return session.report({"schema": "transom.reflection/1", "added": added, "proposed": rows}, head, *lines)
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')

@@ -29,9 +29,6 @@ from transom.formats.yaml_models import validate_yaml
 from transom.learning import InsightCategory, Source
 from transom.store import SqliteStore
 
-WORDS = "verdict_words"
-"""Where a workspace keeps what people said of verdicts, by run and verdict."""
-
 ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
 
@@ -80,20 +77,18 @@ def lines_of(document: Mapping[str, Any]) -> list[str]:
 async def give_word(
     session: Session, run: str, item: str, by: str, reason: str = "", *, confirmed: bool
 ) -> dict[str, Any]:
-    """Keep a word, and count it for the insights that the checker's build named; the same word counts once."""
+    """Count a word for the insights that the checker's build named; the same word counts once."""
     said = "confirmed" if confirmed else "overturned"
     async with found_run(session, run) as (store, found):
         row, folder = _run_of(session, store, found, item)
         of = (_of_investigation if row.kind == "investigate" else _of_checker)(store, folder, row, item)
-        stage = f"{said} {of.sha[:12]}"
-        kept = {"item_id": item, "status": of.status, "word": said, "by": by}
-        await store.put(WORDS, f"{row.id}/{stage}", {**kept, "reason": reason})
-    source, learned = Source(row.id, stage, by=by), ""
+    source, learned = Source(row.id, f"{said} {of.sha[:12]}", by=by), ""
     with opened(session, of.scope, making=True) as playbook:
         counted = playbook.record(of.named, confirmed, source, followed=True)
         if reason and not confirmed:
             why = f'{of.status} was wrong for "{of.subject}": {" ".join(reason.split())}'
             learned = playbook.add_insight(InsightCategory.MISTAKE, why, tags=["verdict"], source=source).id
+    kept = {"item_id": item, "status": of.status, "word": said, "by": by}
     return {"schema": "transom.word/1", "run_id": row.id, **kept, "counted": counted, "learned": learned}
 
 
