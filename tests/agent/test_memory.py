@@ -53,7 +53,7 @@ async def test_an_answer_is_kept_with_its_sources_and_recalled_by_another_conver
     (block,) = [one for one in provider.requests[-1].window.blocks if one.name == "memory"]
     assert told in block.text
     assert block.trust == "untrusted"
-    traces = (spans for _, spans in read_traces(tmp_path / "w" / "traces", []))
+    traces = (spans for _, spans in read_traces(tmp_path / "w" / "traces"))
     found = statistics(traces, by="role", price=lambda *_: None)
     assert found.memory.queries == 3
     assert found.memory.hit_rate == pytest.approx(1 / 3)

@@ -57,7 +57,7 @@ def test_odd_lines_hide_no_other(traces: Path, capsys: pytest.CaptureFixture[str
     for what, text in ODD.items():
         alone.write_text(text.rstrip("\n") + "\n" + line(span(spanId="9")), encoding="utf-8")
         odd: list[str] = []
-        assert ([row.span_id for row in read_trace(alone, odd)], len(odd)) == (["9"], 1), what
+        assert ([row.span_id for row in read_trace(alone, odd.append)], len(odd)) == (["9"], 1), what
     every = "".join(text.rstrip("\n") + "\n" for text in ODD.values())
     alone.write_text(every, encoding="utf-8")
     beside.write_bytes(every.encode() + beside.read_bytes())

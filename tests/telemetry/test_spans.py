@@ -241,7 +241,7 @@ def test_a_line_cut_short_swallows_no_other(tmp_path: Path) -> None:
         found = [(row.name, row.status) for row in read_trace(path)]
         assert found == [("first", "ok"), ("second", "open")], "what is open is there if the process is killed now"
     odd: list[str] = []
-    assert [row.name for row in read_trace(path, odd)] == ["first", "second"]
+    assert [row.name for row in read_trace(path, odd.append)] == ["first", "second"]
     assert odd == [f"{path}: 1 line holds something that is no span, which is passed over"], (
         "the piece, and nothing besides"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -201,9 +200,7 @@ By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a ro
 @command(trace_app, "list", example="transom trace list")
 async def list_all(session: Session) -> int:
     """List the traces of the workspace, the newest first."""
-    odd: list[str] = []
-    found = list_traces(session.workspace_root / "traces", odd)
-    _tell(odd)
+    found = list_traces(session.workspace_root / "traces", _tell)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
     cells = [(r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open) for r in rows]
@@ -215,9 +212,7 @@ async def list_all(session: Session) -> int:
 async def show_trace(session: Session, trace: Trace) -> int:
     """Show one trace: what failed, and a waterfall of all."""
     path = await _trace_file(session, trace)
-    odd: list[str] = []
-    spans = read_trace(path, odd)
-    _tell(odd)
+    spans = read_trace(path, _tell)
     failed = [style(line, "red") for line in failures(spans)]
     lines = [style(f"trace {path.stem}", "bold"), *failed, *waterfall(spans)]
     return session.report(TraceDocument(trace_id=path.stem, spans=tuple(spans)), *lines)
@@ -227,11 +222,9 @@ async def show_trace(session: Session, trace: Trace) -> int:
 async def stats(session: Session, since: Since = None, by: By = "provider") -> int:
     """Add up the workspace's traces: calls, time, errors, tokens, cost."""
     oldest = time.time_ns() - int(age(since, "--since").total_seconds()) * 10**9 if since else 0
-    odd: list[str] = []
-    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", odd))
+    traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
     price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
-    _tell(odd)
     return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
 
 
@@ -250,10 +243,9 @@ def _stats_of(found: Stats) -> list[str]:
     return [*table(cells, head=head), *table(figures)]
 
 
-def _tell(odd: Iterable[str]) -> None:
+def _tell(odd: str) -> None:
     """What was passed over, on stderr."""
-    for one in odd:
-        say(f"transom: {one}")
+    say(f"transom: {odd}")
 
 
 def _no_traces(session: Session, since: str | None = None) -> str:

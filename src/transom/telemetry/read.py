@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -51,14 +51,14 @@ class TraceDocument(Shape):
     spans: tuple[SpanRow, ...]
 
 
-def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
+def read_trace(path: Path, odd: Callable[[str], object] | None = None) -> list[SpanRow]:
     """All spans of a trace file, by start.
 
     A line that cannot be read, such as one cut short by a full disk, is passed over: it must not hide the others.
 
     Args:
         path: the file.
-        odd: a list to which a line on skipped input is added.
+        odd: is told of skipped input, in a line.
 
     Raises:
         InputError: there is no such file, or no span in it.
@@ -69,7 +69,7 @@ def read_trace(path: Path, odd: list[str] | None = None) -> list[SpanRow]:
     return rows
 
 
-def read_traces(folder: Path, odd: list[str] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
+def read_traces(folder: Path, odd: Callable[[str], object] | None = None) -> Iterator[tuple[Path, list[SpanRow]]]:
     """The files of a folder that hold spans, and these; see `read_trace`, also for `odd`. No folder, no traces."""
     for path in sorted(folder.glob("*.jsonl")):
         try:
@@ -77,12 +77,12 @@ def read_traces(folder: Path, odd: list[str] | None = None) -> Iterator[tuple[Pa
         except InputError as error:
             rows = []
             if odd is not None:
-                odd.append(f"{path}: passed over: {error.what}")
+                odd(f"{path}: passed over: {error.what}")
         if rows:
             yield path, rows
 
 
-def list_traces(folder: Path, odd: list[str] | None = None) -> list[TraceRow]:
+def list_traces(folder: Path, odd: Callable[[str], object] | None = None) -> list[TraceRow]:
     """The traces of a folder, the newest first; see `read_traces`."""
     found = [
         TraceRow(
@@ -163,7 +163,7 @@ def _one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _read(path: Path, odd: list[str] | None) -> list[SpanRow]:
+def _read(path: Path, odd: Callable[[str], object] | None) -> list[SpanRow]:
     """The spans of a file by their start; InputError where it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -185,5 +185,5 @@ def _read(path: Path, odd: list[str] | None) -> list[SpanRow]:
                 rows[row.span_id] = row
     if cut and odd is not None:
         lines = "1 line holds" if cut == 1 else f"{cut} lines hold"
-        odd.append(f"{path}: {lines} something that is no span, which is passed over")
+        odd(f"{path}: {lines} something that is no span, which is passed over")
     return sorted(rows.values(), key=lambda row: (row.start, row.span_id))
