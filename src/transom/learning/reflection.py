@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from transom.canonical import compact_json
 from transom.errors import NeedsModel, ReplyError
 from transom.formats.tags import read_tag
 from transom.learning.insight import InsightCategory, Source
-from transom.learning.playbook import Playbook
 from transom.learning.reflector import InsightCandidate, OptimizationOutcome, Reflector
 from transom.learning.retrieval import text_of
 from transom.llm import Block, Role, Tier
@@ -46,28 +44,6 @@ def reflector_role() -> Role:
     """Return the reflector's role: it sees the outcomes and the insights that are near them, and nothing else."""
     prompt = Block("reflector", _PROMPT.read_text("utf-8"), Tier.STABLE)
     return Role("learning.reflector", (prompt,), frozenset({"reflector", "outcomes", "insights", RETRY}))
-
-
-def outcomes_of(playbook: Playbook, run: str, study: str = "") -> tuple[list[OptimizationOutcome], str]:
-    """Read the outcomes of a run, or of a study, from a playbook: its errors, and the use of its insights.
-
-    Returns:
-        The outcomes, and the most frequent domain of their insights; "" for none.
-    """
-    outcomes, scopes = [], Counter[str]()
-    for event in playbook.events():
-        raw_sources = event.data.get("sources") or [event.data.get("source") or {}]
-        known = [one for one in map(Source.from_json, raw_sources) if one.by != _BY]
-        sources = [one for one in known if one.run == run or (study and one.study == study)]
-        insight = playbook.require(event.insight) if sources else None
-        if insight is None or event.kind not in ("added", "seen", "feedback"):
-            continue
-        good, text = bool(event.data.get("helpful")), str(event.data.get("content", ""))
-        text = text or f"[{insight.id}] was relied on: {insight.content}"
-        source, scope = sources[0], insight.scope
-        scopes[scope.removeprefix("domain/") if scope.startswith("domain/") else ""] += 1
-        outcomes.append(OptimizationOutcome(source.trial, good, None, (), [text], {}, source, insight.egress))
-    return outcomes, scopes.most_common(1)[0][0] if scopes else ""
 
 
 async def reflect(
