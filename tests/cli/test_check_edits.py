@@ -101,8 +101,8 @@ def test_a_build_that_gave_up_is_helped_from_the_command_line(desk: Desk) -> Non
     good = atoms.read_bytes()
     edit(desk.file("atom_a.py"), "def extract_context(", "import os\n\n\ndef extract_context(")
     said = desk.check("all", "VER-01.yaml")
-    assert (said.code, said.out.splitlines()[0].split()[0]) == (3, "human_required")
-    assert "waits for a person: [forbidden_io] atom" in said.out
+    assert (said.code, said.out.splitlines()[0].split()[0]) == (3, "NEEDS_REVIEW")
+    assert "[forbidden_io] atom" in said.out
     shown = desk("runs", "show", run).out
     assert f'answer with: transom answer {run} "YOUR WORDS"' in shown and "--edit" in shown
     assert (
