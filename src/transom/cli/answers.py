@@ -19,7 +19,7 @@ from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
-from transom.checklist.run.report import NEXT_WORDS
+from transom.checklist.run.report import next_words
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
@@ -146,7 +146,7 @@ def _findings(findings: Iterable[Finding], indent: str = "  ") -> Iterator[str]:
 
 def _words(rows: Sequence[WordsRow]) -> list[str]:
     lines = [f'  not understood: "{words.text}" in {words.where}' for words in rows]
-    return [*lines, f"  {NEXT_WORDS}"] if rows else []
+    return [*lines, f"  {next_words(rows)}"] if rows else []
 
 
 NONE: Final = "none of these"
