@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from tests.store.refusing import refusing
 from transom.errors import StoreError
 from transom.store import SqliteStore
+from transom.store.committer import CommitOutcome, Job
 
 
 async def test_who_is_cancelled_hears_of_it_when_the_write_is_over(tmp_path: Path) -> None:
@@ -65,6 +68,26 @@ async def test_nor_is_it_where_the_failure_is_on_its_way_to_who_appends(tmp_path
         assert store.read("s") == [] and isinstance(bad.exception(), StoreError)
         await store.append("s", "fine", 3)
         assert [record.data for record in store.read("s")] == [3]
+
+
+async def test_a_cancelled_append_that_waits_for_an_earlier_one_is_written(tmp_path: Path) -> None:
+    async with SqliteStore.open(tmp_path / "x.db") as store:
+        committer = store._writer._committer
+        commit, committer.quick = committer.commit, 0
+
+        def slow(batch: Sequence[Job]) -> list[CommitOutcome]:
+            time.sleep(0.2)
+            return commit(batch)
+
+        with patch.object(committer, "commit", slow):
+            store.append_soon("s", "tool_result", 1)
+            store._writer._time_is_up()
+            paid = asyncio.create_task(store.append("s", "model_reply", 2, sync=True))
+            await asyncio.sleep(0.05)
+            paid.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await paid
+        assert [record.data for record in store.read("s")] == [1, 2]
 
 
 def test_a_database_is_as_private_as_files_of_this_process_are(tmp_path: Path) -> None:

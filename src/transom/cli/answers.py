@@ -19,7 +19,7 @@ from transom.checklist.rules.nearby import near_readings
 from transom.checklist.rules.preview import evidence_of
 from transom.checklist.rules.reading import WHERE
 from transom.checklist.run import Verdict, load_checker, text_report, text_reports, together
-from transom.checklist.run.report import NEXT_WORDS
+from transom.checklist.run.report import next_words
 from transom.checklist.run.verdict import MadeBy, Note, Status, Verdicts
 from transom.cli.output import counted, toned
 from transom.cli.session import Session
@@ -97,7 +97,7 @@ def next_of(answer: SpecResult | BuildResult) -> str:
 def print_step(session: Session, result: SpecResult | BuildResult) -> int:
     """Print the answer of `check spec` or `check build`."""
     lines = [f'not understood: "{one.text}" in {one.where}' for one in result.needs_model]
-    lines += [NEXT_WORDS] if lines else []
+    lines += [next_words(result.needs_model)] if lines else []
     if isinstance(result, SpecResult):
         path = result.itemspec_path
         lines += [*map(str, result.findings), *_readings(result)]

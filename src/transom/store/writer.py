@@ -65,8 +65,7 @@ class Writer:
             StoreError: the write failed and changed nothing, or the store is closed.
         """
         loop = asyncio.get_running_loop()
-        if self._unheard:
-            await self._earlier(stream, loop)
+        cancelled = await self._earlier(stream, loop) if self._unheard else None
         job = Job(work, _Decided(loop=loop), sync, stream)
         with self._door:
             self._hold(job)
@@ -82,15 +81,27 @@ class Writer:
         if outcomes is not None and loop.time() > self._turn + _TURN:
             await asyncio.sleep(0)
             self._turn = loop.time()
-        return await job.future
+        result = await job.future
+        if cancelled:
+            raise cancelled
+        return result
 
-    async def _earlier(self, stream: str, loop: asyncio.AbstractEventLoop) -> None:
-        """Wait for earlier appends to the stream: a later one is not written where one of them failed."""
+    async def _earlier(self, stream: str, loop: asyncio.AbstractEventLoop) -> asyncio.CancelledError | None:
+        """Wait for earlier appends to the stream: a later one is not written where one of them failed.
+
+        Returns:
+            A cancellation that came meanwhile, to be raised once the later one is written.
+        """
+        cancelled = None
         with self._door:
             self._unheard = unheard = [job for job in self._unheard if not job.future.done()]
         for future in [job.future for job in unheard if job.stream == stream]:
             if future.get_loop() is loop:
-                await future
+                try:
+                    await future
+                except asyncio.CancelledError as error:
+                    cancelled = error
+        return cancelled
 
     def hand_over_soon(self, work: Work, *, stream: str = "") -> asyncio.Future[Any]:
         """Do the same without waiting: it is committed with the next write, or shortly."""

@@ -161,6 +161,9 @@ def test_words_that_were_not_understood_and_who_wrote_the_checker_are_named(verd
     text = text_report(changed)
     assert text.startswith("NEEDS_MODEL")
     assert '  not understood: "frob" in description\n  ask a model (--model), reword it' in text
+    line = (WordsRow(text="frob", where="a.log:3, not understood"),)
+    assert "reword" not in text_report(changed.model_copy(update={"needs_model": line}))
+    assert "  teach it the log: transom" in text_report(changed.model_copy(update={"needs_model": line}))
     assert "Warnings (1)\n  a.log:3: odd\n" in text
     assert "written by vendor:m-1 · mutation score 0.93 · approved by ann · run r7" in text
 

@@ -64,7 +64,7 @@ def _search_for(words: Iterable[str]) -> str:
     """
     told, left = [], _shortest(words)
     while left:
-        held = Counter(letter for word in left for letter in set(word))
+        held = Counter(letter for word in left for letter in dict.fromkeys(word))
         letter = max(sorted(held), key=lambda one: held[one] * _seldom(one))
         of_it = sorted(word for word in left if letter in word)
         rest = [re.escape(one.partition(letter)[2]) + f"(?<={re.escape(one)})" * (one[0] != letter) for one in of_it]

@@ -150,6 +150,8 @@ class Rows(Made, Read):
     Attributes:
         rows: the first one that fits a line tells its fields; a list among them stands for its rows.
         keys: regexes of keys of JSON (dotted) or of `key: value`; the fields are `key` and `value`.
+        interim: regex of a key that holds as of a step only -> its place in the key of the final figure, which alone is
+            an entry; a file without that one is an error.
         inside: where lines count.
         above: headings, whose groups hold for what follows, up to a line of `until`.
         join: a line that goes on in the next one; `goes_on` one that goes on with the line before.
@@ -166,6 +168,7 @@ class Rows(Made, Read):
     block: Block | None = None
     table: Table | None = None
     keys: tuple[Regex, ...] = ()
+    interim: dict[Regex, str] = Field(default_factory=dict)
     inside: Stretch | None = None
     above: tuple[Regex, ...] = ()
     until: Regex | None = None

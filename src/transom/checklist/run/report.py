@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from transom.checklist.atoms import TYPE_NAMES
+from transom.checklist.results import WordsRow
 from transom.checklist.run.verdict import CheckedItem, Note, Verdict, Verdicts, Violation, WaivedItem
 from transom.formats.report_page import SHOWN, Entry, Part, Section, Style, Tone, place, plain, text_of
 
@@ -12,10 +13,18 @@ NEXT_DOUBTED = (
     "compare the lines below with the item; if they are right: transom check approve CHECKER --by NAME; "
     "else correct atoms.py or checker.yaml there and build again"
 )
-NEXT_WORDS = "ask a model (--model), reword it, or teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
+_TEACH = "teach it the log: transom check teach ITEM.yaml --good LOG:LINE"
+_SAID = ("description", "analysis", "section", "reads_as")  # where words of a person stand; all else is in files
 _TONES: dict[int, Tone] = {0: "pass", 1: "fail", 2: "error", 3: "warn"}
 _KINDS: dict[str, Tone] = {"known": "warn", "waived": "warn", "holds": "pass", "found": "pass"}
 _STATUS: dict[str, Tone] = {"PASS": "pass", "FAIL": "fail", "ERROR": "error"}
+
+
+def next_words(rows: Sequence[WordsRow]) -> str:
+    """What a person can do about words that are not understood; other words do not change a log."""
+    if any(row.where.startswith(_SAID) for row in rows):
+        return f"ask a model (--model), reword it, or {_TEACH}"
+    return f"{_TEACH}; or ask a model (--model); or write the checker by hand, see the page `Teach it a log`"
 
 
 def text_report(verdict: Verdict, style: Style = plain) -> str:
@@ -64,7 +73,11 @@ def part_of(verdict: Verdict) -> Part:
 
 def _sections(verdict: Verdict) -> Iterator[Section]:
     words = (Entry(f'not understood: "{one.text}" in {one.where}', "warn") for one in verdict.needs_model)
-    yield Section("", (*_notes("error", verdict.errors), *words), (NEXT_WORDS,) if verdict.needs_model else ())
+    yield Section(
+        "",
+        (*_notes("error", verdict.errors), *words),
+        (next_words(verdict.needs_model),) if verdict.needs_model else (),
+    )
     doubts = tuple(Entry(f"{one.gate}: {one.message}", "warn") for one in verdict.doubted)
     yield Section("Doubted by the gates of its build", doubts, (NEXT_DOUBTED,) if doubts else ())
     by_word, lines = verdict.entries, {file.path: file.lines for file in verdict.inputs}

@@ -12,15 +12,19 @@ class RowReader:
 
     `took` are the lines that the last call read, so that nobody calls them overlooked; `joined` is a row that goes on;
     `block` are the fields of an open block, which line `shown` began, `head` the columns of an open table; `kept` are
-    entries that wait for the end of the file, by the fields of their group. `any` is whether there is an entry, `over`
-    whether its step of the flow is over; `denied` is a line that says that there is a violation, `negative` whether a
-    number shows one.
+    entries that wait for the end of the file, by the fields of their group. `final` are keys of final figures, with the
+    first line of a step of each; `named` the keys that were read. `any` is whether there is an entry, `over` whether
+    its step of the flow is over; `denied` is a line that says that there is a violation, `negative` whether a number
+    shows one.
     """
 
     def __init__(self, rule: dict[str, Any]) -> None:
         self.rule, self.category = rule, rule["category"]
         self.rows = [(re.compile(row["match"]), row) for row in rule.get("rows", [])]
         self.above, self.keys = compiled(rule.get("above", [])), compiled(rule.get("keys", []))
+        self.interim = [(re.compile(step), final) for step, final in rule.get("interim", {}).items()]
+        self.final: dict[str, tuple[int, str]] = {}
+        self.named: set[str] = set()
         names = ("join", "goes_on", "until", "steps", "strip")
         self.re = compiled({name: rule[name] for name in names if name in rule})
         parts = ("from", "to", "before", "head", "row")
@@ -166,6 +170,10 @@ class RowReader:
         if said is None or isinstance(said, bool | list | dict) or str(said).strip() == "":
             raise ValueError(f"line {number}: {path} has no value: {line.strip()}")
         self.took.add(number)
+        self.named.add(path)
+        if finals := [step.sub(final, path) for step, final in self.interim if step.search(path)]:
+            self.final.setdefault(finals[0], (number, line))
+            return []
         return self.give(number, line, {"key": path, "value": str(said)})
 
     def json_keys(self) -> list[dict[str, Any]]:
@@ -292,6 +300,9 @@ class RowReader:
         self.took = set()
         made = [*self.whole(), *self.end_block(), *(self.json_keys() if self.text else [])]
         made += [self.entry(*one) for one in self.kept.values()]
+        for key, (number, line) in self.final.items():
+            if key not in self.named:
+                raise ValueError(f"line {number}: this is of a step of the flow, and there is no {key}: {line.strip()}")
         if self.rule.get("error_if_nothing_read") and not self.any:
             raise ValueError(self.rule["error_if_nothing_read"])
         return made
