@@ -21,8 +21,8 @@ requirements: {value: N/A, pattern_items: []}
 """
 CHOSEN = """\
 reads_as:
-  domain: sta_endpoints
-  item: endpoint_timing
+  domain: timing
+  item: timing_met
   parameters:
     check: setup
 """
@@ -39,7 +39,7 @@ def test_a_person_decides_and_the_item_keeps_it(desk: Desk) -> None:
     item = desk.here / "CLEAN.yaml"
     first = desk.check("all", "CLEAN.yaml", "-q")
     assert first.code == 3, first
-    assert "1: Endpoint Setup Timing: proves that" in first.out
+    assert "1: Setup Timing Met: proves that" in first.out
     assert "evidence: setup_signoff.rpt:6 count_reg[7]/D" in first.out
     assert "--model" in first.out
     assert item.read_text("utf-8") == ITEM, "nothing is chosen by the program"

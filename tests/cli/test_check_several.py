@@ -67,6 +67,12 @@ def test_one_item_after_another_into_one_folder(after: Callable[..., Desk]) -> N
     assert status("out/VER-02_verdict.json") == ("VER-02", "FAIL")
     assert not list(Path("out").glob("*.kept-*"))
 
+    shutil.copytree("out/VER-01_checker", "twin")
+    twins = desk.check("run", "out/VER-01_checker", "twin", "-o", "verdicts", "--format", "json", "-q")
+    assert twins.code == 2
+    assert "twin: another target of this command is for VER-01, too; its verdict lies in " in twins.err
+    assert [one["status"] for one in twins.document["checks"]] == ["PASS", "ERROR"]
+
 
 def test_the_help_says_how_copies_are_called(desk: Desk) -> None:
     for command in ("all", "run"):

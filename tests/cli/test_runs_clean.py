@@ -16,6 +16,7 @@ from tests.cli.helpers import walked
 from tests.cli.test_runs import both_changed, opened, shown
 from transom.cli import main
 from transom.runs import trace_id
+from transom.runs.workspace import RunLock
 from transom.store import SqliteStore
 
 
@@ -101,6 +102,17 @@ def test_windows_that_another_run_has_stay(here: Path, capsys: pytest.CaptureFix
     aged(here, 30, run)
     assert cleaned(capsys)[run] is None
     assert len(shown(capsys, "window", "show", other)["calls"]) == 2
+
+
+def test_a_run_that_is_open_elsewhere_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, run = walked(here)
+    aged(here, 30)
+    lock = RunLock(here / ".transom" / "locks", run, "x")
+    try:
+        assert "open" in str(cleaned(capsys)[run])
+    finally:
+        lock.release()
+    assert cleaned(capsys) == {run: None}
 
 
 @pytest.mark.slow

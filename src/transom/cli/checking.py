@@ -129,10 +129,11 @@ async def run(
 
     With -o: ID_verdict.json.
     """
+    taken: set[Path] = set()
     async with session.open_store() as store:
 
         async def work(target: Path) -> Verdict:
-            return await run_one(session, store, target, options)
+            return await run_one(session, store, target, options, taken)
 
         return await _judge(session, targets, options, work)
 
@@ -202,8 +203,10 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
     return answer
 
 
-async def run_one(session: Session, store: SqliteStore, target: Path, options: Options) -> Verdict:
-    """Judge one target."""
+async def run_one(
+    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[Path] | None = None
+) -> Verdict:
+    """Judge one target. `taken`: where copies of verdicts of this command went."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
     checker = load_checker(registry.newest_checker(store, item) if item else target, strict=options.strict)
@@ -216,6 +219,11 @@ async def run_one(session: Session, store: SqliteStore, target: Path, options: O
     places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
         copy_to = _verdict_copy(places, name)
+        if taken is not None and copy_to in taken:
+            what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
+            raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
+        if taken is not None and copy_to:
+            taken.add(copy_to)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)

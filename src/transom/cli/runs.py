@@ -19,7 +19,7 @@ from transom.cli.history import RunView, all_runs, all_views, found_run, history
 from transom.cli.output import age, counted, sections, style_status, table
 from transom.cli.session import Session
 from transom.cli.waiting import questions_of
-from transom.errors import RunError
+from transom.errors import InputError, RunBusy, RunError
 from transom.llm.egress import EgressPolicy
 from transom.runs import Workspace, checkpoints, trace_id, write_file
 from transom.runs.checkpoints import SUCCESSES
@@ -156,7 +156,10 @@ async def _clean(
     row: dict[str, Any] = {"run_id": one.row.id, "name": one.row.name, "status": one.status, "bytes": size}
     row |= {"kept": _why_it_stays(one, folder, options, oldest), "archive": None}
     if row["kept"] is None and not options.dry_run:
-        lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
+        try:
+            lock = RunLock(workspace.state_dir / "locks", one.row.id, one.row.name)
+        except RunBusy as error:
+            return row | {"kept": error.what}
         try:
             row["archive"] = await _remove(workspace, store, one, folder, archive=options.archive)
         finally:
@@ -184,9 +187,12 @@ async def _remove(workspace: Workspace, store: SqliteStore, one: RunView, folder
     if archive:
         _pack(store, one, folder, trace)
         shutil.make_archive(str(target), "gztar", folder.parent, folder.name)
-    if folder.is_dir():
-        shutil.rmtree(folder)
-    trace.unlink(missing_ok=True)
+    try:
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        trace.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be removed: {error.strerror}", where=str(error.filename or folder)) from error
     ids: dict[str, str] = {key: document["id"] for key, document in dict[str, Any](store.items(RUNS)).items()}
     others = [run for run in ids.values() if run != one.row.id]
     shared = {blob for run in others for blob in _blobs(store.read(f"run/{run}"))}

@@ -97,6 +97,10 @@ AFTER_READING = [
         "COULD NOT open it",
         "nothing",
         "\u0130gnored",
+        "r\u00e9glage termin\u00e9",
+        "\u017fegmentation\u00a0fault",
+        "Error:\u2003one",
+        "timed out\u2028ab\u0131r",
         "data arrival time",
     ),
 ]
@@ -115,7 +119,8 @@ def test_lines_that_are_passed_over_change_nothing(place: tuple[Domain, str, str
 
 
 @pytest.mark.parametrize(
-    ("name", "last", "found"), [("log_messages", "Error: one", [503, 1]), ("versions", "read_spef b.spef", [2, 503])]
+    ("name", "last", "found"),
+    [("log_messages", "Error: \u00e9tape", [503, 1]), ("versions", "read_spef b.spef", [2, 503])],
 )
 def test_a_long_log_is_passed_over_where_it_holds_nothing(
     monkeypatch: pytest.MonkeyPatch, name: str, last: str, found: list[int]

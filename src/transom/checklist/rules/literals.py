@@ -1,6 +1,6 @@
 """Which words a line must hold before any expression can match it, so that a reader looks for these first.
 
-All this is about ASCII texts in small letters whose blanks are spaces; other ones are read line by line.
+All this is about ASCII texts in small letters whose blanks are spaces; a line with another character is always read.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def _sections(verdict: Verdict) -> Iterator[Section]:
     yield Section("Unused waivers", tuple(Entry(f"{one.pattern}: {one.why}", "warn") for one in verdict.unused_waivers))
     for word in ("holds", "found"):
         yield _judged(word, by_word[word], lines, closed=verdict.exit_code == 1)
-    yield Section("Warnings", _notes("warn", verdict.warnings))
+    judged = verdict.checker_type is not None or verdict.status == "ERROR"
+    yield Section("Warnings" if judged else "", _notes("warn", verdict.warnings))
     differences = (f"{one.key}: {one.item}, checker {one.checker}" for one in verdict.config_differences)
     yield Section("Taken from the item (the checker was built with other values)", text=tuple(differences))
     read = ((one.path, f"{one.lines} lines, {one.bytes} bytes, sha256 {one.sha256[:12]}") for one in verdict.inputs)

@@ -107,6 +107,7 @@ class Gate:
     """Where in a text the next line stands that holds a word of interest, or begins as lines of interest do."""
 
     def __init__(self, text: str, words: re.Pattern[str], *heads: re.Pattern[str]) -> None:
+        text = text if text.isascii() else re.sub(r"[^\x00-\x7f]", "\x1b", text)  # such lines are of interest
         strange = dict.fromkeys([*range(10), *range(11, 32), 127], "\x1b")  # each is of interest
         small = text.lower().translate(strange | {9: " "})
         self.told = [(words, "\n" + small), *((one, "\n" + text) for one in heads)]
@@ -163,7 +164,7 @@ class File:
             text = self.settle()
         text = text.replace("\r\n", "\n")
         found: list[dict[str, Any]] = []
-        gate = Gate(text, *self.gate) if self.gate and text.isascii() else None
+        gate = Gate(text, *self.gate) if self.gate else None
         at = 0
         while at < len(text):
             if gate and not self.busy():
