@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 _OWNED: Final = "the finding has an owner and a date"
@@ -101,10 +101,7 @@ def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
             "Compressed files: the runtime hands over the decompressed text",
             "A line that speaks of the matter and is not understood: an error, and not a guess",
         ],
-        "edge_cases": [
-            "The same thing stands several times: each time is judged",
-            "A number is rounded: it is compared as it is printed",
-        ],
+        "edge_cases": list(_edge_cases(told["read"])),
         "scenarios": [
             {"name": name, "context": context, result: keys, "waiver": waiver}
             for name, context, result, waiver in _SCENARIOS
@@ -113,10 +110,30 @@ def _prose(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _edge_cases(rules: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    reduced = any("reduce" in rule for rule in rules)
+    several = "one of them counts, as the rule says" if reduced else "each time is judged"
+    yield f"The same thing stands several times: {several}"
+    if any(rule.get("steps") for rule in rules):
+        yield "Several steps of a flow stand in one file: an error, since either may count"
+    if any(rule.get("numbers") for rule in rules):
+        yield "A number is rounded: it is compared as it is printed; -0.00 is an error"
+
+
 def _output(told: Mapping[str, Any], category: Mapping[str, Any]) -> dict[str, Any]:
-    """An entry as it is emitted, of the examples of the fields."""
+    """An entry as it is emitted: a line of an example that holds, where an item of the category has one."""
     fields = {field["name"]: field["example"] for field in category["fields"]}
-    text = " ".join(str(value) for value in fields.values())
-    name = str(told["sources"][0]["files"][0]).replace("*", "run")
-    entry = {"value": text, "source_file": f"reports/{name}", "line_number": 12, "matched_content": text}
+    mine = (item for item in told["items"] if str(item["required"][0]).startswith(f"{category['key']}."))
+    told_of = (one for item in mine for one in item.get("examples", ()) if one["outcome"] == "holds")
+    drawn: dict[str, Any] = {"text": " ".join(str(value) for value in fields.values())}
+    known = next((one for one in told_of if one.get("text") and one.get("fields")), drawn)
+    said = {name.partition(".")[2]: value for name, value in known.get("fields", {}).items()}
+    fields |= {name: value for name, value in said.items() if value not in ("{good}", "{bad}")}
+    values = [str(fields[name]) for name in said if name in fields]
+    number = next((value for value in fields.values() if type(value) in (int, float)), 1)
+    lines = known["text"].replace("{good}", values[0] if values else str(number)).splitlines()
+    at = max(range(len(lines)), key=lambda one: sum(value in lines[one] for value in values))
+    line = " ".join(lines[at].split())
+    name = known.get("file") or f"reports/{told['sources'][0]['files'][0]}".replace("*", "run")
+    entry = {"value": line, "source_file": name, "line_number": at + 1, "matched_content": lines[at]}
     return {**entry, "parsed_fields": {category["key"]: fields}}
