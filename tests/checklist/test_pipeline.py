@@ -78,9 +78,7 @@ async def built(root: Path, item: Item, atom: str) -> BuiltChecker:
 
 async def judged(root: Path, item: Item | None) -> Verdict:
     async with opened(root, scripted(ATOM_A)) as run:
-        return await verdict_of(
-            run, load_checker(root / "checker"), item, Places(), manner(), copy_to=root / "out" / "verdict.json"
-        )
+        return await verdict_of(run, load_checker(root / "checker"), item, Places(out=root / "out"), manner())
 
 
 async def test_a_good_atom_is_built_and_judges(tmp_path: Path, item: Item) -> None:
@@ -88,7 +86,7 @@ async def test_a_good_atom_is_built_and_judges(tmp_path: Path, item: Item) -> No
     assert made.done, made.result
     verdict = await judged(tmp_path, item)
     assert (verdict.status, [one.value for one in verdict.found_items]) == ("PASS", ["alu 1.25", "rom 0.40"])
-    assert (tmp_path / "out" / "verdict.json").is_file()
+    assert (tmp_path / "out" / f"{item.item_id}_verdict.json").is_file()
 
 
 MISBEHAVED = {

@@ -112,16 +112,8 @@ async def checker_of(
     return built
 
 
-async def verdict_of(
-    run: Run,
-    checker: LoadedChecker,
-    item: Item | None,
-    places: Places,
-    manner: Manner,
-    *,
-    copy_to: Path | None = None,
-) -> Verdict:
-    """Run a checker on the files of today; a person's copy of the verdict goes to `copy_to`.
+async def verdict_of(run: Run, checker: LoadedChecker, item: Item | None, places: Places, manner: Manner) -> Verdict:
+    """Run a checker on the files of today; a person's copy of the verdict goes to `places.out`.
 
     Raises:
         InputError: a variable is not defined, or patterns that do not fit the checker.
@@ -139,8 +131,9 @@ async def verdict_of(
     declared = [checker.sha256, item.sha256 if item else None, [name.written for name in inputs.names], when.as_of]
     out: File[Verdict] = File(VERDICT_FILE, artifact_bytes, Verdict.model_validate_json)
     verdict = (await run.stage("run/verdict", step, *declared, out=out, reuse=False)).value
-    if copy_to:
-        await export(run.store, copy_to, artifact_bytes(verdict), progress=run.progress)
+    if places.out:
+        copy = places.out / f"{checker.config.item_id}_{VERDICT_FILE}"
+        await export(run.store, copy, artifact_bytes(verdict), progress=run.progress)
     return verdict
 
 
@@ -152,9 +145,7 @@ class Judged:
     checker: Path
 
 
-async def check_all(
-    run: Run, item: Item, places: Places, manner: Manner, *, copy_to: Path | None = None
-) -> SpecResult | BuildResult | Judged | None:
+async def check_all(run: Run, item: Item, places: Places, manner: Manner) -> SpecResult | BuildResult | Judged | None:
     """Spec, build and run in one go; where one of them stops, its own answer.
 
     None where the files show something against Section 4: its round corrects it, once, when the run is opened again.
@@ -179,7 +170,7 @@ async def check_all(
     if not built.judges:
         return built.result
     checker = load_checker(built.folder)
-    return Judged(await verdict_of(run, checker, item, places, manner, copy_to=copy_to), built.folder)
+    return Judged(await verdict_of(run, checker, item, places, manner), built.folder)
 
 
 async def _is_taken(run: Run, result: SpecResult) -> bool:

@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -22,7 +21,6 @@ from transom.checklist.copies import export
 from transom.checklist.item import Item, load_item
 from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.run import Verdict, load_checker, printed
-from transom.checklist.run.verdict import VERDICT_FILE
 from transom.checklist.spec.write import WrittenSpec
 from transom.cli import answers, registry
 from transom.cli.command import command
@@ -72,8 +70,8 @@ async def spec(session: Session, item: ItemArgument, options: Annotated[Options,
                 result = written.result
             else:
                 result = await answers.with_readings(session, run, loaded, places, written)
-            if options.debug:
-                await _copy_rounds(run, places.out or run.folder / "spec", loaded, written)
+            if options.debug and result:
+                await _copy_rounds(run, places.out or run.folder / "spec", loaded, result)
             await _finish(run, result)
         loaded = answers.load_checked(session, item, strict=options.strict)
     return answers.print_step(session, result)
@@ -129,13 +127,9 @@ async def run(
 
     With -o: ID_verdict.json.
     """
-    taken: set[Path] = set()
+    taken: set[str] = set()
     async with session.open_store() as store:
-
-        async def work(target: Path) -> Verdict:
-            return await run_one(session, store, target, options, taken)
-
-        return await _judge(session, targets, options, work)
+        return await _judge(session, targets, options, lambda one: run_one(session, store, one, options, taken))
 
 
 @command(check_app, "all", example=f"transom check all examples/checks/VER-01.yaml {VAR}", asks=True)
@@ -149,11 +143,7 @@ async def all_(
     With -o: ID_verdict.json, ID_ItemSpec.md and ID_checker/.
     """
     async with session.open_store() as store:
-
-        async def work(item: Path) -> answers.Answer:
-            return await answer_of(session, store, replace(options, item=item))
-
-        return await _judge(session, items, options, work)
+        return await _judge(session, items, options, lambda one: answer_of(session, store, replace(options, item=one)))
 
 
 async def _judge(
@@ -184,11 +174,10 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
     async with _run_of(session, store, item) as run:
         async with learning(session, LEARNED) as (playbook, memory):
             manner = manner_of(session, options, playbook=playbook, memory=memory)
-            copy = _verdict_copy(places, item.item_id)
-            result = await pipeline.check_all(run, item, places, manner, copy_to=copy)
+            result = await pipeline.check_all(run, item, places, manner)
         if isinstance(result, pipeline.Judged):
             await registry.keep_checker(store, item, result.checker, (result.checker / SPEC_FILE).read_text("utf-8"))
-            answer: answers.Answer | None = _shown(result.verdict, run.id, started)
+            answer: answers.Answer | None = printed(result.verdict, run_id=run.id, seconds=time.monotonic() - started)
         elif isinstance(result, SpecResult):
             answer = await answers.with_readings(session, run, item, places, result)
         else:
@@ -204,9 +193,9 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
 
 
 async def run_one(
-    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[Path] | None = None
+    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str] | None = None
 ) -> Verdict:
-    """Judge one target. `taken`: where copies of verdicts of this command went."""
+    """Judge one target. `taken`: the items of this command whose verdicts were copied to `-o`."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
     checker = load_checker(registry.newest_checker(store, item) if item else target, strict=options.strict)
@@ -218,16 +207,15 @@ async def run_one(
     session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
-        copy_to = _verdict_copy(places, name)
-        if taken is not None and copy_to in taken:
-            what = f"another target of this command is for {name}, too; its verdict lies in {copy_to}"
+        if taken is not None and places.out and name in taken:
+            what = f"another target of this command is for {name}, too; its verdict lies in {places.out}"
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
-        if taken is not None and copy_to:
-            taken.add(copy_to)
-        verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options), copy_to=copy_to)
+        if taken is not None:
+            taken.add(name)
+        verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)
-    return _shown(verdict, run.id, started)
+    return printed(verdict, run_id=run.id, seconds=time.monotonic() - started)
 
 
 @asynccontextmanager
@@ -251,20 +239,9 @@ def _say_inputs(item: Item | None, places: pipeline.Places, otherwise: Path, res
         say(f"transom: {line}")
 
 
-def _verdict_copy(places: pipeline.Places, item_id: str) -> Path | None:
-    """Where a person's copy of the verdict goes."""
-    return places.out / f"{item_id}_{VERDICT_FILE}" if places.out else None
-
-
-async def _copy_rounds(run: Run, out: Path, item: Item, spec: WrittenSpec | SpecResult) -> None:
+async def _copy_rounds(run: Run, out: Path, item: Item, result: SpecResult) -> None:
     """Every round's prompt and reply, the item and who answered what, under names that a person knows."""
-    result = spec.result if isinstance(spec, WrittenSpec) else spec
     copies = {file.name: file.read_bytes() for file in sorted((run.folder / "spec").glob("round*/*.md"))}
     copies |= {"config.yaml": item.text.encode("utf-8"), "meta.json": pretty_json(result).encode("utf-8")}
     for name, data in copies.items():
         await export(run.store, out / f"{item.item_id}_debug" / name, data, progress=run.progress)
-
-
-def _shown(verdict: Verdict, run_id: str, started: float) -> Verdict:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return printed(verdict, run_id=run_id, seconds=time.monotonic() - started, applied_at=now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -281,8 +282,9 @@ def together(checks: Sequence[Verdict]) -> Verdicts:
     return Verdicts(summary=counts, checks=tuple(checks))
 
 
-def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str) -> Verdict:
-    """The verdict as it is shown: with the run, its duration and the moment at which waivers were applied."""
+def printed(verdict: Verdict, *, run_id: str, seconds: float, applied_at: str = "") -> Verdict:
+    """The verdict as it is shown: with the run, its duration and the moment at which waivers were applied, else now."""
+    applied_at = applied_at or datetime.now(UTC).isoformat(timespec="seconds")
     waived = tuple(
         entry.model_copy(update={"waiver": entry.waiver.model_copy(update={"applied_at": applied_at})})
         for entry in verdict.waived
