@@ -19,7 +19,7 @@ from tests.studies.helpers import write_command_study, write_study
 from tests.studies.test_solver import marked, wait_for
 from transom.cli import main
 from transom.studies.hooks import Occasion
-from transom.studies.pipeline import conclude, kept_study, standing
+from transom.studies.pipeline import conclude, runner_of, standing
 from transom.studies.report import as_csv, as_jsonl, report_html, report_text
 from transom.studies.result import result_of
 from transom.studies.runner import StudyRunner
@@ -144,7 +144,7 @@ def test_the_parts_of_a_study_without_pictures(tmp_path: Path) -> None:
     assert f"(trial {result.best.number}: width" in said and "failures: geometry error" in said
     page = report_html(study, trials, result, insights, {})
     assert page.count("<tr class=") == 14 and insights[0].content in html.unescape(page)
-    again = kept_study(study, tmp_path / "studies")
+    again = runner_of(study, tmp_path / "studies", None, print, kept=True)
     assert (again.trials(), standing(again).trials) == (trials, result.trials)
     table = list(csv.DictReader(as_csv(study, trials).splitlines()))
     rows = [json.loads(line) for line in as_jsonl(study, trials).splitlines()]

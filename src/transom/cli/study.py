@@ -113,14 +113,11 @@ async def export(session: Session, study: _Study, out: TrialsFile = None) -> int
 @contextmanager
 def _opened(session: Session, study: Study, *, kept: bool = False) -> Iterator[StudyRunner]:
     """A study with the workspace's playbook; `kept`: one that was run there before."""
-    from transom.studies.advice import Advice
-    from transom.studies.pipeline import kept_study
-    from transom.studies.runner import StudyRunner
+    from transom.studies.pipeline import runner_of
 
     root = session.workspace_root / "studies"
     with opened(session, Scope(domain=study.scope), making=not kept) as playbook:
-        fresh = StudyRunner(study, root, Advice(root, playbook), progress=session.progress) if not kept else None
-        yield fresh or kept_study(study, root, playbook)
+        yield runner_of(study, root, playbook, session.progress, kept=kept)
 
 
 def _found(session: Session, study: str) -> Study:

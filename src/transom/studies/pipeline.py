@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from transom.canonical import Json
@@ -40,12 +40,14 @@ def find_study(name: str, root: Path) -> Study:
     return Study.model_validate_json(data["study"]).model_copy(update={"folder": Path(data["folder"])})
 
 
-def kept_study(study: Study, root: Path, playbook: Playbook | None = None) -> StudyRunner:
-    """Return the runner of a study that ran in this workspace; InputError if it did not."""
-    if not (root / study.study / TRIALS).is_file():
+def runner_of(
+    study: Study, root: Path, playbook: Playbook | None, progress: Callable[[str], None], *, kept: bool = False
+) -> StudyRunner:
+    """Return the runner of a study; InputError where `kept` is set and it did not run in this workspace yet."""
+    if kept and not (root / study.study / TRIALS).is_file():
         hint = "run it with: transom study run STUDY.yaml"
         raise InputError(f"the study {study.study} was not run in this workspace", where=str(root), hint=hint)
-    return StudyRunner(study, root, Advice(root, playbook))
+    return StudyRunner(study, root, Advice(root, playbook), progress=progress)
 
 
 def standing(runner: StudyRunner) -> StudyResult:
