@@ -69,7 +69,7 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert (document["net_score"], document["confidence"], document["tags"]) == (-1, 0.0, ["netlist"])
     assert "average confidence  0.5" in terminal.run("playbook", "stats")
     assert "changed" in terminal.run("playbook", "edit", "str-00002", "--content", "Use shells below 3 mm")
-    assert "nothing is to be changed" in terminal.run("playbook", "edit", "str-00002", code=2)
+    assert "--content" in terminal.run("playbook", "edit", "str-00002", code=2)
     assert "confirmed; net score +2" in terminal.run("playbook", "review", "--confirm", "str-00002", "--by", "ada")
     assert "merged; net score +1" in terminal.run("playbook", "merge", "str-00002", "mis-00001")
     told = terminal.run("playbook", "feedback", "mis-00001", "--harmful")
@@ -116,20 +116,18 @@ def test_scopes_are_named_and_files_come_and_go(here: Path, terminal: Terminal) 
 
 
 def test_memory_remembers_relates_and_finds(terminal: Terminal) -> None:
-    terminal.run("memory", "add", "checkout waits for the gateway", "--id", "checkout", "--meta", "team=pay")
+    terminal.run("memory", "add", "checkout waits for the gateway", "--id", "checkout")
     terminal.run("memory", "add", "the gateway of payments", "--id", "gateway")
     terminal.run("memory", "add", "the shop shows a basket", "--id", "shop")
     terminal.run("memory", "relate", "checkout", "depends_on", "gateway")
     terminal.run("memory", "relate", "shop", "depends_on", "checkout")
     terminal.run("memory", "relate", "gateway", "depends_on", "shop")
-    asked = ("memory", "neighbours", "gateway", "--name", "depends_on", "--direction", "in", "--all")
+    asked = ("memory", "neighbours", "gateway", "--name", "depends_on", "--direction", "in", "--hops", "0")
     assert [one["id"] for one in terminal.json(*asked)["entries"]] == ["checkout", "shop"]
     assert terminal.run("memory", "neighbours", "shop", "--direction", "out").startswith("1  shop depends_on checkout")
-    assert [one["id"] for one in terminal.json("memory", "search", "gateways", "--meta", "team=pay")["entries"]] == [
-        "checkout"
-    ]
+    found = [one["id"] for one in terminal.json("memory", "search", "gateways")["entries"]]
+    assert sorted(found) == ["checkout", "gateway"]
     assert terminal.run("memory", "search", "zebra") == "nothing found\n"
     odd = terminal.run("memory", "neighbours", "shop", "--direction", "up", code=2)
     assert "'up' is not one of 'out', 'in', 'both'" in odd
-    assert "write --meta feature=F1" in terminal.run("memory", "search", "x", "--meta", "team", code=2)
     assert "unknown entry 'nobody'" in terminal.run("memory", "relate", "shop", "x", "nobody", code=2)

@@ -7,23 +7,22 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from transom.canonical import Json
 from transom.cli.app import group, root
 from transom.cli.command import command
 from transom.cli.output import counted, say, sections, style, table
 from transom.cli.session import Session
-from transom.errors import InputError, SettingsError, install_hint
+from transom.errors import SettingsError, install_hint
 from transom.learning import Insight, Playbook
 from transom.learning.caching import cache_stats
 from transom.learning.curator import elsewhere, learning_report
 from transom.learning.exchange import insight_json
 from transom.learning.session import close_session, open_session, session_of
 from transom.learning.session import note as note_in
-from transom.memory import MemoryEntry, SqliteMemory, find_embedder
+from transom.memory import Direction, MemoryEntry, SqliteMemory, find_embedder
 
 Task = Annotated[str, typer.Argument(metavar="TASK", help="A kind of work, e.g. debug_error.")]
 Objective = Annotated[str, typer.Option(metavar="TEXT", help="What is to be reached.")]
@@ -44,21 +43,16 @@ class Scope:
 
 
 @contextmanager
-def opened(session: Session, scope: Scope | None = None, *, making: bool = False) -> Iterator[Playbook]:
-    """The workspace's playbook; an empty one where there is no workspace yet, unless it is to be made."""
+def opened(
+    session: Session, scope: Scope | None = None, *, making: bool = False, shown: bool = False
+) -> Iterator[Playbook]:
+    """The workspace's playbook, empty without a workspace unless `making`. `shown`: a person is told of more."""
     seen, path = scope or Scope(), session.workspace.database if making else session.known_database
     embedder = find_embedder(session.settings.paths.embeddings)
     with Playbook(path, domain=seen.domain, study=seen.study, user=seen.user, embedder=embedder) as playbook:
         playbook.embed_missing()
         yield playbook
-
-
-@contextmanager
-def looked_at(session: Session, scope: Scope) -> Iterator[Playbook]:
-    """The playbook, to be printed; at the end a person is told where more insights lie than are seen from here."""
-    with opened(session, scope) as playbook:
-        yield playbook
-        for place, number in elsewhere(playbook).items() if session.format == "text" else ():
+        for place, number in elsewhere(playbook).items() if shown and session.format == "text" else ():
             level, _, name = place.partition("/")
             session.progress(f"{counted(number, 'more insight')} in {place}: add --{level} {name}")
 
@@ -143,18 +137,17 @@ def close(session: Session, scope: Scope, good: Good) -> int:
 @command(learning_app, "report", example="transom learning report")
 def report(session: Session, scope: Scope) -> int:
     """Say what was learned, and what a person should look at."""
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         found = learning_report(playbook)
-    stats = found.stats
+    stats = dict(found.stats)
+    document: dict[str, Any] = {"schema": "transom.learning-report/1", "generated_at": found.at}
     lines = [f"{counted(stats['total_items'], 'insight')}, {stats['untested']} untested, {stats['retired']} retired"]
-    for title, insights in (("stand best", found.best), ("speak against", found.worst)):
-        if insights:
-            lines += [style(title, "bold"), *table(rows_of(insights), indent="  ")]
+    for title, insights in {"top_performers": found.best, "worst_performers": found.worst}.items():
+        document[title] = [document_of(one) for one in insights]
+        lines += [style(title.replace("_", " "), "bold")] * bool(insights) + table(rows_of(insights), indent="  ")
     lines += [f"{one.insight.id}: {one.text}" for one in found.questions]
-    best, worst = ([document_of(one) for one in insights] for insights in (found.best, found.worst))
-    document = {"schema": "transom.learning-report/1", "generated_at": found.at, "playbook_stats": dict(stats)}
-    more = {"top_performers": best, "worst_performers": worst, "questions": [one.to_json() for one in found.questions]}
-    return session.report({**document, **more}, *lines)
+    document |= {"playbook_stats": stats, "questions": [one.to_json() for one in found.questions]}
+    return session.report(document, *lines)
 
 
 @command(cache_app, "stats", example="transom cache stats")
@@ -188,13 +181,15 @@ def serve(session: Session, scope: Scope, host: Host = "127.0.0.1", port: Port =
 
 memory_app = group("memory")
 
-Pairs = Annotated[list[str] | None, typer.Option("--meta", metavar="NAME=VALUE", help="May be given several times.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="An entry's id.")]
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="What is to be remembered.")]
 Key = Annotated[str | None, typer.Option("--id", metavar="ID", help="Its id; one of that id is replaced.")]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help='What it is about; "" for the newest.')]
 Most = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 Relationship = Annotated[str, typer.Argument(metavar="NAME", help="E.g. depends_on.")]
+Hops = Annotated[int, typer.Option(min=0, metavar="N", help="Steps at most; 0: as many as it takes.")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")]
+Way = Annotated[Direction, typer.Option(help="Along them, against, or both.")]
 
 
 @asynccontextmanager
@@ -214,21 +209,21 @@ async def learning(session: Session, scope: Scope) -> AsyncIterator[tuple[Playbo
             yield playbook, memory
 
 
-@command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout --meta team=pay')
-async def add(session: Session, text: Text, key: Key = None, meta: Pairs = None) -> int:
+@command(memory_app, "add", example='transom memory add "checkout waits for the gateway" --id checkout')
+async def add(session: Session, text: Text, key: Key = None) -> int:
     """Remember a text; prints its id."""
     async with remembered(session) as memory:
-        stored = await memory.store(text, _pairs(meta), key=key)
+        stored = await memory.store(text, key=key)
         entry = await memory.get(stored)
     return _report_entries(session, [(stored, entry)] if entry else [])
 
 
-@command(memory_app, "search", example='transom memory search "slow gateway" --meta team=pay')
-async def search(session: Session, query: Query, meta: Pairs = None, limit: Most = 5) -> int:
+@command(memory_app, "search", example='transom memory search "slow gateway"')
+async def search(session: Session, query: Query, limit: Most = 5) -> int:
     """Find entries by words, and by meaning with embeddings."""
     async with remembered(session, making=False) as memory:
         await memory.embed_missing()
-        found = await memory.retrieve(query, limit, _pairs(meta))
+        found = await memory.retrieve(query, limit)
     return _report_entries(session, [(f"{one.score:.2f}  {one.entry.id}", one.entry) for one in found])
 
 
@@ -241,31 +236,18 @@ async def relate(session: Session, source: Id, relationship: Relationship, targe
     return _report_entries(session, [(f"{source} {relationship} {target}", entry)] if entry else [])
 
 
-@command(memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --all")
-async def neighbours(
-    session: Session,
-    key: Id,
-    hops: Annotated[int, typer.Option(min=1, metavar="N", help="Steps at most.")] = 1,
-    everything: Annotated[bool, typer.Option("--all", help="As many steps as it takes.")] = False,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Along relations of this name only.")] = None,
-    direction: Annotated[Literal["out", "in", "both"], typer.Option(help="Along them, against, or both.")] = "both",
-) -> int:
-    """List what is connected with an entry. What depends on X: --name depends_on --direction in --all."""
+@command(
+    memory_app, "neighbours", example="transom memory neighbours gateway --name depends_on --direction in --hops 0"
+)
+async def neighbours(session: Session, key: Id, hops: Hops = 1, name: Name = None, direction: Way = "both") -> int:
+    """List what is connected with an entry. What depends on X: --name depends_on --direction in --hops 0."""
     async with remembered(session, making=False) as memory:
-        found = await memory.neighbours(key, None if everything else hops, relationship=name, direction=direction)
-    return _report_entries(
-        session, [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]
-    )
+        found = await memory.neighbours(key, hops or None, relationship=name, direction=direction)
+    rows = [(f"{one.hops}  {one.via.source} {one.via.name} {one.via.target}", one.entry) for one in found]
+    return _report_entries(session, rows)
 
 
 def _report_entries(session: Session, found: Sequence[tuple[str, MemoryEntry]]) -> int:
     document = {"schema": "transom.memory/1", "entries": [entry.to_json() for _, entry in found]}
     lines = [f"{head}  {' '.join(entry.content.split())}" for head, entry in found]
     return session.report(document, *lines or ["nothing found"])
-
-
-def _pairs(given: Sequence[str] | None) -> dict[str, Json]:
-    pairs: dict[str, Any] = dict(one.partition("=")[::2] for one in given or ())
-    if "" in pairs or any("=" not in one for one in given or ()):
-        raise InputError("not NAME=VALUE", where="--meta", hint="write --meta feature=F1")
-    return pairs

@@ -9,10 +9,9 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import By, command
-from transom.cli.learn import Scope, document_of, looked_at, opened, print_list, print_one
-from transom.cli.output import counted, plain, print_text, say, sections, style
+from transom.cli.learn import Scope, document_of, opened, print_list, print_one
+from transom.cli.output import counted, plain, print_text, say, sections, table
 from transom.cli.session import Session
-from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
 from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
 from transom.learning.session import SKILL
@@ -20,12 +19,12 @@ from transom.runs import write_file
 
 playbook_app = group("playbook")
 
-_SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
-
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
 Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
+Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
+Rule = Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")]
 Helpful = Annotated[bool, typer.Option("--helpful/--harmful", help="What following it did.")]
 Query = Annotated[str, typer.Argument(metavar="WORDS", help="What it is about.")]
 Words = Annotated[str, typer.Argument(metavar="WORDS", help="The task.")]
@@ -34,7 +33,7 @@ Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from wh
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")]
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
-Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
+Content = Annotated[str, typer.Option(metavar="TEXT", help="Its new text.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
 Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")]
@@ -45,7 +44,7 @@ Others = Annotated[list[str], typer.Argument(metavar="ID", help="What becomes pa
 def list_all(session: Session, scope: Scope, category: Category = None) -> int:
     """List the insights, those that stand best first."""
     wanted = InsightCategory.named(category) if category else None
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         found = [one for one in playbook.items.values() if wanted in (None, one.category)]
         return print_list(session, sorted(found, key=lambda one: (-one.lower_bound, one.id)))
 
@@ -55,35 +54,24 @@ def show(session: Session, insight: Id) -> int:
     """Show an insight, where it came from, and what happened to it."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
-    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
-    figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
-    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
-    lines.append(f"{figures}; standing {one.lower_bound:.2f}")
-    for event in events:  # without what the insight itself shows
-        data = {key: value for key, value in event.data.items() if key not in _SHOWN and value not in ("", None, [])}
-        lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    return session.report({"schema": "transom.insight/1", **document_of(one), "history": history}, *lines)
+    document = {"schema": "transom.insight/1", **document_of(one)}
+    shown = {key: plain(value) for key, value in document.items()}  # also its sources, in a line
+    known = {*one.__dict__}  # what happened, without what the insight itself shows
+    told = [
+        (f"{row.at[:19]}Z", row.kind, plain({k: v for k, v in row.data.items() if k not in known})) for row in events
+    ]
+    return session.report({**document, "history": history}, *sections(shown), *table(told, head=("AT", "WHAT", "HOW")))
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
-def add(
-    session: Session,
-    scope: Scope,
-    category: Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")],
-    tag: Tags = None,
-    overrides: Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")] = "",
-    by: By = "a person",
-) -> int:
+def add(session: Session, scope: Scope, category: Code, text: Rule, tag: Tags = None, by: By = "a person") -> int:
     """Add an insight, unless one that says the same is there."""
     kind, source, tag = InsightCategory.named(category), Source(by=by), tag or [*ErrorPatterns().tags_in(text)]
     level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, making=True) as playbook:
-        known, personal = {*playbook.items}, bool(scope.user)
-        one = playbook.add_insight(
-            kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
-        )
+        known = {*playbook.items}
+        one = playbook.add_insight(kind, text, tags=tag, source=source, level=level, personal=bool(scope.user))
     if one.retired:
         say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
     return print_one(session, one, "it is there already" if one.retired or one.id in known else "added")
@@ -102,7 +90,7 @@ def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
 def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
@@ -126,7 +114,7 @@ def prune(session: Session, scope: Scope, threshold: Threshold = -3) -> int:
 @command(playbook_app, "stats", example="transom playbook stats")
 def stats(session: Session, scope: Scope) -> int:
     """Count the insights."""
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         figures = playbook.get_stats()
         return session.report(figures, *sections(figures))
 
@@ -134,7 +122,7 @@ def stats(session: Session, scope: Scope) -> int:
 @command(playbook_app, "export", example="transom playbook export playbook.json")
 def export(session: Session, scope: Scope, file: File = None) -> int:
     """Write the insights as JSON; the same insights, the same bytes."""
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         if file:
             save_playbook(playbook, session.cwd / file)
         else:
@@ -160,7 +148,7 @@ def import_files(session: Session, scope: Scope, files: Files) -> int:
 @command(playbook_app, "review", example="transom playbook review --confirm str-00001 --by ada")
 def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a person") -> int:
     """Ask a person about insights that are uncertain or long unused."""
-    with looked_at(session, scope) as playbook:
+    with opened(session, scope, shown=True) as playbook:
         if confirm:
             return print_one(session, Curator(playbook).confirm(confirm, by=by), "confirmed")
         asked = Curator(playbook).questions()
@@ -170,10 +158,8 @@ def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a 
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
-def edit(session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person") -> int:
+def edit(session: Session, insight: Id, content: Content, tag: Tags = None, by: By = "a person") -> int:
     """Change an insight; its id and its standing stay."""
-    if (content, tag) == (None, None):
-        raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed")
 
