@@ -83,7 +83,10 @@ def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
 
     _, out, _ = command("history", "suite")
     rows = [line.split() for line in out.splitlines()]
-    assert [row[-1] for row in rows[1:]] == ["main", made.fingerprint.transom]
+    assert [(row[1:4], row[-1]) for row in rows[1:]] == [
+        (["1", "of", "1"], "main"),
+        (["0", "of", "2"], made.fingerprint.prompts),
+    ]
     _, out, _ = command("history", "suite", "--format", "json")
     assert [one["baselines"] for one in json.loads(out)["evaluations"]] == [["main"], []]
 

@@ -14,29 +14,30 @@ import typer
 
 from transom import __version__, evals
 from transom.canonical import Json, digest, pretty_json
-from transom.checklist.results import BuildResult, SpecResult
 from transom.checklist.rules import load_knowledge
 from transom.checklist.run import Verdict
 from transom.checklist.run.verdict import CheckedItem
 from transom.checklist.spec.views import VIEWS, make_role
+from transom.cli.answers import verdict_for
 from transom.cli.app import group
 from transom.cli.checking import answer_of
 from transom.cli.command import command
-from transom.cli.investigate import InvestigateOptions, answered, chain_of, inquiry_of, opened_run
+from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
 from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
-from transom.cli.output import reports_in, table, toned
+from transom.cli.output import plain, reports_in, table, toned
 from transom.cli.session import Session
 from transom.config import Settings
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import history as kept
 from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
-from transom.investigator.dialogue import FollowUp, follow_up
+from transom.investigator.dialogue import follow_up
 from transom.investigator.evaluation import Asked, asked_in, outcome_of, prompts_digest, with_usage
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.remembering import assessment_key, dependants
 from transom.investigator.result import Investigation
+from transom.investigator.rules import investigator_rules
 from transom.llm import Chain
 from transom.memory import Memory
 from transom.runs import Run, write_file
@@ -77,8 +78,7 @@ async def run(session: Session, suite: SuiteArgument, options: EvalOptions) -> i
     async with session.open_store() as store:
         made = await _evaluated(session, store, chosen, options)
     for kind, path in wanted:
-        data = junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace")
-        write_file(path, data)
+        write_file(path, junit(made) if kind == "junit" else pretty_json(made).encode("utf-8", "backslashreplace"))
     return session.report(made, *text_lines(made, toned), code=made.exit_code)
 
 
@@ -93,7 +93,7 @@ async def _evaluated(
     elif suite.product == "investigator":
         files = [name.strip() for name in session.settings.model.split(",") if name.strip().startswith("replies:")]
         written = {name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:")) for name in files}
-        chain = chain_of(session, store, written)
+        chain = session.chain(store, own={"rules": investigator_rules, **written})
         runner, prompts = investigator_runner(session, chain), prompts_digest(chain)
     else:
         what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
@@ -129,14 +129,13 @@ async def history(session: Session, suite: SuiteName) -> int:
     name = Path(suite).resolve().name
     async with session.open_store() as store:
         found = kept.history(store, name)
-    told, rows = [], []
+    told = [one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names} for one, names in found]
+    rows = []
     for one, names in found:
-        by, summary = one.fingerprint, one.summary
-        told.append({"run_id": one.run_id, "baselines": names, "fingerprint": by, "summary": summary})
-        passed = f"{summary.pass_rate:.2f}", f"{summary.passed} of {summary.total_scenarios}"
-        rows.append((one.run_id, *passed, by.model, by.prompts, by.transom, ", ".join(names)))
-    head = ("RUN", "PASS RATE", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE")
-    lines = table(rows, head=head) or [f"{name} was not evaluated in {session.workspace_root}"]
+        passed, by = f"{one.summary.passed} of {one.summary.total_scenarios}", plain(vars(one.fingerprint))
+        rows.append((one.run_id, passed, by, ", ".join(names)))
+    lines = table(rows, head=("RUN", "PASSED", "BY", "BASELINE"))
+    lines = lines or [f"{name} was not evaluated in {session.workspace_root}"]
     return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
 
 
@@ -159,7 +158,8 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
         own = apart(session, case, chain)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
         async with own.open_store() as store:
-            answer = await answer_of(own, store, Options(item=item, variables=variables))
+            options = Options(item=item, variables=variables)
+            answer = verdict_for(item, await answer_of(own, store, options), options.day)
             replies = [row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"]
         made = _outcome(answer, evals.Used.of(replies), [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
@@ -175,20 +175,11 @@ def checklist_prompts(settings: Settings, chain: Chain) -> str:
     return digest([told, dict(knowledge)])[:16]
 
 
-def _outcome(
-    answer: SpecResult | BuildResult | Verdict, used: evals.Used, roots: Sequence[Path], data: Path | None
-) -> evals.Outcome:
-    document = answer.model_dump(mode="json", by_alias=True)
-    words = tuple(f"not understood: {row.text}" for row in answer.needs_model)
-    if not isinstance(answer, Verdict):
-        gates = answer.gates if isinstance(answer, BuildResult) else ()
-        findings = [row for gate in gates for row in gate.findings] or answer.findings
-        told = tuple(f"{row.artifact}: {row.message}" for row in findings)
-        return evals.Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
+def _outcome(answer: Verdict, used: evals.Used, roots: Sequence[Path], data: Path | None) -> evals.Outcome:
+    words = [f"not understood: {row.text}" for row in answer.needs_model]
     lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
     entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [f"{one.source_file or ''}: {one.message}" for one in answer.errors]
-    troubles += [f"{one.source_file or ''}: {one.message}" for one in answer.warnings]
+    troubles = [f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)]
     unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
     return evals.Outcome(
         verdict=answer.status,
@@ -198,7 +189,7 @@ def _outcome(
         evidence=tuple(_evidence(entries, roots, data)),
         reported=(*words, *troubles, *unused),
         used=used,
-        document=document,
+        document=answer.model_dump(mode="json", by_alias=True),
     )
 
 
@@ -224,9 +215,14 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
             result = await attempt.investigate(asked.question)
             if result is None:
                 return evals.Outcome(questions=tuple(attempt.questions))
-            said = [await attempt.follow_up(question) for question in asked.then]
-            stored = await attempt.remembered(result)
-        made = outcome_of(result, said, attempt.questions, stored)
+            said = []
+            for question in asked.then:
+                async with attempt.opened(asked.question) as (run, inquiry):
+                    recalled = await dependants(inquiry.memory, question)
+                    said.append(await follow_up(run, question, inquiry.data, recalled))
+            key, known = assessment_key(result.feature_id, result.target_stage), result.memory_status == "ok"
+            entry = await attempt.memory.get(key) if known else None
+        made = outcome_of(result, said, attempt.questions, [entry.content] if entry else [])
         async with own.open_store() as store:
             made = with_usage(made, store, attempt.runs)
         return made.model_copy(update={"egress": session.settings.egress.logs})
@@ -238,7 +234,7 @@ class _Attempt:
     """One epoch: its runs, and what a person was asked in them."""
 
     def __init__(self, session: Session, case: evals.Case, asked: Asked, memory: Memory) -> None:
-        self._session, self._asked, self._memory = session, asked, memory
+        self._session, self._asked, self.memory = session, asked, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []
         beside = case.scenario.folder.resolve()
@@ -246,8 +242,8 @@ class _Attempt:
         self._options = InvestigateOptions(case.data, None, asked.target, policy, waivers, asked.as_of)
 
     @asynccontextmanager
-    async def _opened(self, question: str) -> AsyncIterator[tuple[Run, Inquiry]]:
-        inquiry = replace(inquiry_of(self._session, question, self._options), memory=self._memory)
+    async def opened(self, question: str) -> AsyncIterator[tuple[Run, Inquiry]]:
+        inquiry = replace(inquiry_of(self._session, question, self._options), memory=self.memory)
         async with opened_run(self._session, inquiry, self._options) as run:
             self.runs[run.id] = None
             yield run, inquiry
@@ -255,7 +251,7 @@ class _Attempt:
     async def investigate(self, question: str, *, again: bool = True) -> Investigation | None:
         """The answer, also behind a call that failed once; None where something is asked back that nobody answers."""
         while True:
-            async with self._opened(question) as (run, inquiry):
+            async with self.opened(question) as (run, inquiry):
                 try:
                     return (await answered(run, inquiry))[0]
                 except Paused as pause:
@@ -268,15 +264,3 @@ class _Attempt:
                     if not (again and error.retryable):
                         raise
                     again = False
-
-    async def follow_up(self, question: str) -> FollowUp:
-        """A question to the answer, in its kept thread."""
-        async with self._opened(self._asked.question) as (run, inquiry):
-            return await follow_up(run, question, inquiry.data, await dependants(inquiry.memory, question))
-
-    async def remembered(self, result: Investigation) -> list[str]:
-        """What memory has of the answer now."""
-        if result.memory_status != "ok":
-            return []
-        entry = await self._memory.get(assessment_key(result.feature_id, result.target_stage))
-        return [entry.content] if entry else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,9 +30,7 @@ from transom.investigator.report import FORMATS, text_report
 from transom.investigator.result import Investigation
 from transom.investigator.rules import investigator_rules
 from transom.investigator.sources import DataFolder
-from transom.llm import Chain, Provider
 from transom.runs import Run, trace_id, write_file
-from transom.store import SqliteStore
 
 KIND = "investigate"
 LEARNED = Scope(domain=DOMAIN)
@@ -121,14 +119,9 @@ async def opened_run(session: Session, inquiry: Inquiry, options: InvestigateOpt
     words = "".join(sign if sign.isalnum() else " " for sign in inquiry.question.lower()).split()
     name = "-".join(words)[:40] or KIND
     async with session.open_store() as store:
-        chain = chain_of(session, store)
+        chain = session.chain(store, own={"rules": investigator_rules})
         async with session.open_run(KIND, inputs, name=name, store=store, chain=chain) as run:
             yield run
-
-
-def chain_of(session: Session, store: SqliteStore, more: Mapping[str, Callable[[], Provider]] = {}) -> Chain:
-    """Who answers; `rules` are the investigator's own, `more` makes further ones."""
-    return session.chain(store, own={"rules": investigator_rules, **more})
 
 
 async def _follow_up(session: Session, name: str, question: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import typer
 
@@ -49,7 +49,6 @@ Sheet = Annotated[Path, typer.Argument(metavar="SHEET.csv", help="A line for eac
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the item files go.")]
 Items = Annotated[list[str], typer.Argument(metavar="FOLDER|GLOB|ITEM.yaml", help="Items.")]
 DomainName = Annotated[str, typer.Argument(metavar="DOMAIN", help="Its name, as `list` has it.")]
-DomainFiles = Annotated[list[Path], typer.Argument(metavar="FILE.yaml", help="Files of domains.")]
 Names = Annotated[list[str] | None, typer.Argument(metavar="DOMAIN|FILE.yaml", help="Default: all.")]
 
 
@@ -62,8 +61,8 @@ async def lint(session: Session, targets: Targets, options: Annotated[Options, (
     places = Places(parse_variables(options.variables, session.cwd), session.settings.paths.search_root)
     async with history(session) as store:
         linted = [await _lint(session, target, replace(places, base=home(store, target))) for target in targets]
-    findings = [finding for found, _ in linted for finding in found]
-    return _print_findings(session, findings, [remark for _, remarks in linted for remark in remarks])
+    findings = [row for one in linted for row in one.findings]
+    return _print_findings(session, findings, [row for one in linted for row in one.remarks])
 
 
 @command(check_app, "approve", example='transom check approve checkers/VER-01_checker --by "Ann Lee"')
@@ -89,11 +88,7 @@ def approve(session: Session, folder: Folder, by: By) -> int:
     return session.report(approval, *answers, line)
 
 
-_Linted: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
-"""What was found in one target, and what is remarked on."""
-
-
-async def _lint(session: Session, target: Path, places: Places) -> _Linted:
+async def _lint(session: Session, target: Path, places: Places) -> LintResult:
     """What is wrong with one target; that it cannot be read as what it should be is a finding, too."""
     if not os.path.exists(target):  # noqa: PTH110  unlike Path.exists it never raises
         raise InputError("no such file", where=str(target), hint="check the path")
@@ -101,18 +96,20 @@ async def _lint(session: Session, target: Path, places: Places) -> _Linted:
         if target.is_dir():
             return await _lint_checker(target, places, session.settings.sandbox.level)
         if target.suffix == ".md":
-            return check_spec(parse_spec(read_text(target), artifact=str(target)), artifact=str(target)), ()
-        item = load_checked(session, target, strict=False)
-        return [Finding("item", str(target), one.line, one.message) for one in item.warnings], ()
+            found = check_spec(parse_spec(read_text(target), artifact=str(target)), artifact=str(target))
+        else:
+            item = load_checked(session, target, strict=False)
+            found = [Finding("item", str(target), one.line, one.message) for one in item.warnings]
+        return LintResult(findings=tuple(found))
     except InputError as error:
         where = error.where or str(target)
         place, _, line = where.rpartition(":")
         message = f"{error.what}; {error.hint}" if error.hint else error.what
         at = int(line) if line.isdigit() else None
-        return [Finding("readable", place if at else where, at, message)], ()
+        return LintResult(findings=(Finding("readable", place if at else where, at, message),))
 
 
-async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Linted:
+async def _lint_checker(folder: Path, places: Places, level: str | None) -> LintResult:
     """Every gate, on the files of today."""
     checker, sandbox = load_checker(folder), Sandbox(level=Level(level) if level else None)
     roots = places.roots(checker.item, folder)
@@ -126,11 +123,11 @@ async def _lint_checker(folder: Path, places: Places, level: str | None) -> _Lin
         said = "passed the gates" if report.passed else "is doubted by the gates"
         say(f"{folder}: {names} {said}; {BUILD_FILE} says so")
     remarks = [row for gate in report.rows if gate.passed for row in gate.findings]
-    found, beside = (
-        [Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows]
+    findings, beside = (
+        tuple(Finding(one.gate, f"{folder}/{file_of(one.artifact)}", one.line, one.message) for one in rows)
         for rows in (report.findings, remarks)
     )
-    return found, beside
+    return LintResult(findings=findings, remarks=beside)
 
 
 @command(check_app, "import", example="transom check import signoff.csv -o items")
@@ -180,11 +177,10 @@ knowledge_app = group("knowledge", "What the embedded default understands, and d
 def list_domains(session: Session) -> int:
     """List the domains: what each answers, and its items."""
     knowledge = _knowledge(session)
-    rows = []
-    for one in knowledge.domains:
-        items = ", ".join(dict.fromkeys(item_name(item, {}) for item in one.items))
-        row = {"domain": one.domain, "title": one.title, "question": one.question, "items": items}
-        rows.append({**row, "file": knowledge.files[one.domain]})
+    rows = [one.model_dump(include={"domain", "title", "question"}) for one in knowledge.domains]
+    for row, one in zip(rows, knowledge.domains, strict=True):
+        row["items"] = ", ".join(dict.fromkeys(item_name(item, {}) for item in one.items))
+        row["file"] = knowledge.files[one.domain]
     lines = [f"{row['domain']:<22} {row['question']}: {row['items']}" for row in rows]
     return session.report({"schema": "transom.knowledge-list/1", "domains": rows}, *lines)
 
@@ -203,40 +199,32 @@ def show_domain(session: Session, domain: DomainName) -> int:
 
 
 @command(knowledge_app, "lint", example="transom check knowledge lint site/erc.yaml")
-def lint_domains(session: Session, files: DomainFiles) -> int:
-    """Look a domain's file over: keys, word lists, regexes, names."""
-    knowledge = _knowledge(session, files)
-    named = [_domain(knowledge, str(file)) for file in files]
-    languages = [one for one in knowledge.languages if one.domain in named]
-    found = [f"{knowledge.files[one.domain.domain]}: {error}" for one in languages if (error := one.problem)]
-    items = [(one, item) for one in named for item in one.items if not item.examples]
-    found += [f"{knowledge.files[one.domain]}: {item.key}: no example" for one, item in items]
-    return session.report({"findings": found}, *(found or ["nothing found"]), code=1 if found else 0)
-
-
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
 def trial(session: Session, names: Names = None) -> int:
-    """Try the examples in a domain's file, which are its tests."""
-    knowledge = _knowledge(session, [Path(one) for one in names or () if one.endswith((".yaml", ".yml"))])
-    chosen = [_domain(knowledge, one) for one in names or ()]
-    found = {domain.domain: problems_of(domain) for domain in chosen or knowledge.domains}
-    tried = sum(len(item.examples) for domain in chosen or knowledge.domains for item in domain.items)
+    """Look a domain's file over, and try the examples in it, which are its tests."""
+    knowledge = _knowledge(session, names or ())
+    chosen = {_domain(knowledge, one).domain for one in names or ()} or {*knowledge.files}
+    found = {
+        one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)]
+        for one in knowledge.languages
+        if one.domain.domain in chosen
+    }
+    tried = sum(len(item.examples) for one in knowledge.domains if one.domain in chosen for item in one.items)
     wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
     lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
-    return session.report({"tried": tried, "problems": found}, *lines, code=1 if wrong else 0)
+    return session.report({"tried": tried, "problems": found, "findings": wrong}, *lines, code=1 if wrong else 0)
 
 
-def _knowledge(session: Session, files: Iterable[Path] = ()) -> Knowledge:
-    """The shipped domains, those of the settings, and those in the folders of some files."""
-    folders = dict.fromkeys(file.parent.absolute() for file in files)
+def _knowledge(session: Session, names: Iterable[str] = ()) -> Knowledge:
+    """The shipped domains, those of the settings, and those in the folders of the files among the names."""
+    folders = dict.fromkeys(Path(one).parent.absolute() for one in names if one.endswith((".yaml", ".yml")))
     return load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
 
 
 def _domain(knowledge: Knowledge, name: str) -> Domain:
     """A domain by its name, or by a file that is it."""
-    named = Path(name).name if name.endswith((".yaml", ".yml")) else ""
-    found = (one for one in knowledge.domains if knowledge.files[one.domain] == named)
-    domain = next(found, None) or knowledge.domain(Path(name).stem if named else name)
+    file = Path(name).name
+    domain = next((one for one in knowledge.domains if file in (one.domain, knowledge.files[one.domain])), None)
     if domain is None:
         known = [one.domain for one in knowledge.domains]
         near = nearest_key(name, known)

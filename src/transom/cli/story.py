@@ -16,7 +16,7 @@ from transom.cli.app import group
 from transom.cli.command import command
 from transom.cli.learn import Scope
 from transom.cli.learn import opened as playbook_of
-from transom.cli.output import plain, style_status, table
+from transom.cli.output import plain, sections, style_status
 from transom.cli.session import Session
 from transom.config.model import StoriesSettings, WorkerKind, Workers
 from transom.errors import InputError
@@ -32,9 +32,7 @@ from transom.stories.testrun import TestCommand
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
 story_app = group("story")
-Repair = Annotated[
-    Literal["story", "sprint"] | None, typer.Option(help="Settle disagreements: this side's status is written.")
-]
+Repair = Annotated[Literal["story", "sprint"] | None, typer.Option(help="Whose status counts where they disagree.")]
 
 
 @dataclass(frozen=True)
@@ -77,11 +75,10 @@ async def status(session: Session, options: Annotated[StoryOptions, ("project", 
     merged = await Git(project).merged(options.epic, session.settings.stories.target)
     settled = settle(project, backlog.stories, backlog.sprint, repair) if repair and backlog.sprint else []
     backlog = find_backlog(project, options.epic) if settled else backlog
-    rows = [[one.id, "done" if one.id in merged else one.status, one.title] for one in backlog.stories]
-    lines = [*table(rows), *(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift)]
-    told = [dict(zip(("id", "status", "title"), row, strict=True)) for row in rows]
-    document = {"epic": options.epic, "stories": told, "drift": [*map(str, backlog.drift)], "settled": len(settled)}
-    return session.report(document, *lines, code=1 if backlog.drift else 0)
+    states = [(one, "done" if one.id in merged else one.status) for one in backlog.stories]
+    rows = [{"id": one.id, "status": state, "title": one.title} for one, state in states]
+    document = {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "settled": len(settled)}
+    return session.report(document, *sections(document), code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:

@@ -130,11 +130,7 @@ def _learned(session: Session, files: Mapping[str, Path], texts: Texts, marks: M
 
 
 def _open_ended(texts: Texts, lesson: Lesson) -> list[str]:
-    """The files in which no line shows that they are complete.
-
-    Raises:
-        InputError: several lines of a file are like its end, so that one cut off would have such a line, too.
-    """
+    """The files in which no line shows that they are complete. InputError: several lines of one are like its end."""
     found = {name: fitting(lesson.complete, lines) for name, lines in texts.items()}
     for one in lesson.ends:
         if found.get(one.file, 0) > 1:
