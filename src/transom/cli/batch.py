@@ -199,7 +199,7 @@ async def _serve(session: Session, asked: dict[str, Any]) -> int:
                 async with places:
                     if target.is_dir():
                         own = session.begun_as("check run", targets=[str(target)])
-                        outcome: Any = await run_one(own, store, target, options)
+                        outcome: Any = await run_one(own, store, target, options, set())
                     else:
                         own = session.begun_as("check all", items=[str(target)])
                         outcome = await answer_of(own, store, replace(options, item=target))

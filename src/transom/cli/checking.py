@@ -192,9 +192,7 @@ async def answer_of(session: Session, store: SqliteStore, options: Options) -> a
     return answer
 
 
-async def run_one(
-    session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str] | None = None
-) -> Verdict:
+async def run_one(session: Session, store: SqliteStore, target: Path, options: Options, taken: set[str]) -> Verdict:
     """Judge one target. `taken`: the items of this command whose verdicts were copied to `-o`."""
     started = time.monotonic()
     item = None if os.path.isdir(target) else load_item(target, strict=options.strict)  # noqa: PTH112  it never raises
@@ -207,11 +205,10 @@ async def run_one(
     session.settle(as_of=options.day)
     places = replace(places_of(session, options, None), base=None if item else registry.home(store, checker.folder))
     async with session.open_run("check-run", inputs, name=name, store=store) as run:
-        if taken is not None and places.out and name in taken:
+        if places.out and name in taken:
             what = f"another target of this command is for {name}, too; its verdict lies in {places.out}"
             raise InputError(what, where=str(target), hint="run it by itself, with an -o of its own")
-        if taken is not None:
-            taken.add(name)
+        taken.add(name)
         verdict = await pipeline.verdict_of(run, checker, item, places, manner_of(session, options))
         await _finish(run, verdict)
     _say_inputs(item or checker.item, places, checker.folder, verdict)

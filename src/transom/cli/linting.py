@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -176,7 +176,7 @@ knowledge_app = group("knowledge", "What the embedded default understands, and d
 @command(knowledge_app, "list", example="transom check knowledge list")
 def list_domains(session: Session) -> int:
     """List the domains: what each answers, and its items."""
-    knowledge = _knowledge(session)
+    knowledge, _ = _domains(session)
     rows = [one.model_dump(include={"domain", "title", "question"}) for one in knowledge.domains]
     for row, one in zip(rows, knowledge.domains, strict=True):
         row["items"] = ", ".join(dict.fromkeys(item_name(item, {}) for item in one.items))
@@ -188,8 +188,7 @@ def list_domains(session: Session) -> int:
 @command(knowledge_app, "show", example="transom check knowledge show timing")
 def show_domain(session: Session, domain: DomainName) -> int:
     """Show what a domain can be asked, its items, and what it reads."""
-    knowledge = _knowledge(session)
-    found = _domain(knowledge, domain)
+    _, (found,) = _domains(session, [domain])
     lines = [f"{found.title}: {found.question}", *(f"  {claim.means}" for claim in found.claims)]
     lines += table([(item_name(one, {}), one.purpose) for one in found.items], head=("ITEM", "PURPOSE"))
     lines += table(
@@ -202,32 +201,23 @@ def show_domain(session: Session, domain: DomainName) -> int:
 @command(knowledge_app, "test", example="transom check knowledge test physical_verification")
 def trial(session: Session, names: Names = None) -> int:
     """Look a domain's file over, and try the examples in it, which are its tests."""
-    knowledge = _knowledge(session, names or ())
-    chosen = {_domain(knowledge, one).domain for one in names or ()} or {*knowledge.files}
-    found = {
-        one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)]
-        for one in knowledge.languages
-        if one.domain.domain in chosen
-    }
-    tried = sum(len(item.examples) for one in knowledge.domains if one.domain in chosen for item in one.items)
+    knowledge, chosen = _domains(session, names or ())
+    languages = [one for one in knowledge.languages if one.domain in chosen]
+    found = {one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)] for one in languages}
+    tried = sum(len(item.examples) for one in chosen for item in one.items)
     wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
     lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
     return session.report({"tried": tried, "problems": found, "findings": wrong}, *lines, code=1 if wrong else 0)
 
 
-def _knowledge(session: Session, names: Iterable[str] = ()) -> Knowledge:
-    """The shipped domains, those of the settings, and those in the folders of the files among the names."""
+def _domains(session: Session, names: Sequence[str] = ()) -> tuple[Knowledge, Sequence[Domain]]:
+    """The domains of those names, or in those files; all where none is named. Files lead to others in their folders."""
     folders = dict.fromkeys(Path(one).parent.absolute() for one in names if one.endswith((".yaml", ".yml")))
-    return load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
-
-
-def _domain(knowledge: Knowledge, name: str) -> Domain:
-    """A domain by its name, or by a file that is it."""
-    file = Path(name).name
-    domain = next((one for one in knowledge.domains if file in (one.domain, knowledge.files[one.domain])), None)
-    if domain is None:
-        known = [one.domain for one in knowledge.domains]
-        near = nearest_key(name, known)
-        hint = f"did you mean {near}?" if near else f"there is {', '.join(known)}"
-        raise InputError(f"there is no domain {name}", hint=hint)
-    return domain
+    knowledge = load_knowledge([*session.settings.paths.knowledge_dirs, *folders])
+    by_name = {key: one for one in knowledge.domains for key in (one.domain, knowledge.files[one.domain])}
+    for name in names:
+        if Path(name).name not in by_name:
+            near = nearest_key(name, [*knowledge.files])
+            hint = f"did you mean {near}?" if near else f"there is {', '.join(knowledge.files)}"
+            raise InputError(f"there is no domain {name}", hint=hint)
+    return knowledge, [by_name[Path(name).name] for name in names] or knowledge.domains

@@ -9,7 +9,7 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import By, command
-from transom.cli.learn import Scope, document_of, opened, print_list, print_one
+from transom.cli.learn import Most, Scope, document_of, opened, print_list, print_one
 from transom.cli.output import counted, plain, print_text, say, sections, table
 from transom.cli.session import Session
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
@@ -21,7 +21,6 @@ playbook_app = group("playbook")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
-Limit = Annotated[int, typer.Option("-n", min=1, metavar="N", help="At most so many.")]
 Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
 Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
 Rule = Annotated[str, typer.Argument(metavar="TEXT", help="One fact or rule.")]
@@ -88,14 +87,14 @@ def feedback(session: Session, insight: Id, helpful: Helpful, by: By = "a person
 
 
 @command(playbook_app, "search", example='transom playbook search "contact chatters"')
-def search(session: Session, scope: Scope, query: Query, limit: Limit = 5) -> int:
+def search(session: Session, scope: Scope, query: Query, limit: Most = 5) -> int:
     """Find insights by words, and by meaning with embeddings."""
     with opened(session, scope, shown=True) as playbook:
         return print_list(session, playbook.search_by_content(query, None, limit))
 
 
 @command(playbook_app, "context", example='transom playbook context "mesh a thin bracket" --task create_study')
-def context(session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Limit = 15) -> int:
+def context(session: Session, scope: Scope, words: Words = "", task: Task = "", limit: Most = 15) -> int:
     """Print what a model would be shown for a task."""
     with opened(session, scope) as playbook:
         text = playbook.get_context_for_task(task, limit, query=words)
