@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.agent.helpers import SEAT, asks, look, resumed, tool
-from transom.agent import Agent, Budget, Home, Setup
+from tests.runs.helpers import Desk
+from transom.agent import Agent, Budget, Home, Setup, call
 from transom.config import Settings
-from transom.errors import InputError
+from transom.errors import InputError, Paused
 from transom.llm import Capabilities, Reply, ScriptedProvider, Text, ToolResults, Usage
 from transom.llm.hosted.openai import latest
 from transom.llm.prices import Prices, Spending
+from transom.runs import Stage, Workspace, text_file
 from transom.runs.conversation import ConversationKey, Spent
 from transom.runs.journal import RunState
+from transom.store import SqliteStore
+from transom.tools import Toolbox
 
 MINE = """\
 schema: transom.prices/1
@@ -86,6 +92,23 @@ async def test_a_cap_in_dollars_ends_with_the_work_so_far_and_can_be_raised(tmp_
     assert len(stopped.turns) == 3 and isinstance(stopped.turns[-1], ToolResults), "no call without its result"
     whole, asked = await program(9, Reply((Text("done"),), usage=dollar))
     assert (whole.text, whole.ended, whole.usd, asked) == ("done", "answered", 3.0, 1)
+
+
+async def test_a_cap_in_dollars_holds_a_call_too(tmp_path: Path, mine: Prices) -> None:
+    dollar = Usage(0, 100_000)
+    desk = Desk(tmp_path, corp(*(calls(at, dollar) for at in "abc")))
+    workspace, box = Workspace.at(tmp_path / ".transom"), Toolbox([tool()])
+
+    async def stage(at: Stage, prices: Prices | None) -> str:
+        role = replace(SEAT, tools=box.specs)
+        return (await call(at, role, [], str, tools=box, budget=Budget(usd=1.5, prices=prices))).value
+
+    async with SqliteStore.open(workspace.database) as store, await desk.open_run(workspace, store) as run:
+        with pytest.raises(InputError, match="no price"):
+            await run.stage("one", partial(stage, prices=None), out=text_file("one.md"), uses=[SEAT])
+        with pytest.raises(Paused, match=r"the cap of 1\.5 usd is reached"):
+            await run.stage("two", partial(stage, prices=mine), out=text_file("two.md"), uses=[SEAT])
+    assert len(desk.provider.requests) == 2  # type: ignore[attr-defined]  # the scripted one
 
 
 async def test_a_cap_set_later_counts_from_there_and_one_taken_back_holds_nothing(mine: Prices) -> None:

@@ -69,6 +69,7 @@ async def call(
         ReplyError: the second reply cannot be read either.
         OutOfTurns, CapReached: the budget is used up; with a larger one the same call goes on.
         ToolError: the role declares other tools than it is given.
+        InputError: the budget is in dollars, and a model that may answer has no price.
         VisibilityError, WindowOverflow, EgressError, ProviderError: see `Agent.send`.
     """
     box = tools or Toolbox()
@@ -76,7 +77,9 @@ async def call(
         declared, given = (", ".join(spec.name for spec in specs) for specs in (role.tools, box.specs))
         what = f"it declares the tools [{declared}] and is given [{given}]"
         raise ToolError(what, where=role.name, hint="give the role the specs of its toolbox")
-    session = Session(stage, "", role, box, Meter(budget or Budget(turns=box.max_turns)), raises=True)
+    meter = Meter()
+    meter.hold(budget or Budget(turns=box.max_turns), stage.host.chain.everyone)
+    session = Session(stage, "", role, box, meter, raises=True)
     session.use(stage.claim_call(session.fingerprint(None, blocks)))
     equip(session)
 
