@@ -85,7 +85,7 @@ def test_a_suite_is_run_kept_and_compared(command: Command) -> None:
     rows = [line.split() for line in out.splitlines()]
     assert [(row[1:4], row[-1]) for row in rows[1:]] == [
         (["1", "of", "1"], "main"),
-        (["0", "of", "2"], made.fingerprint.prompts),
+        (["0", "of", "2"], made.fingerprint.transom),
     ]
     _, out, _ = command("history", "suite", "--format", "json")
     assert [one["baselines"] for one in json.loads(out)["evaluations"]] == [["main"], []]

@@ -25,7 +25,7 @@ from transom.cli.command import command
 from transom.cli.investigate import InvestigateOptions, answered, inquiry_of, opened_run
 from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
-from transom.cli.output import plain, reports_in, table, toned
+from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session
 from transom.config import Settings
 from transom.errors import InputError, Paused, ProviderError
@@ -132,9 +132,9 @@ async def history(session: Session, suite: SuiteName) -> int:
     told = [one.model_dump(include={"run_id", "fingerprint", "summary"}) | {"baselines": names} for one, names in found]
     rows = []
     for one, names in found:
-        passed, by = f"{one.summary.passed} of {one.summary.total_scenarios}", plain(vars(one.fingerprint))
-        rows.append((one.run_id, passed, by, ", ".join(names)))
-    lines = table(rows, head=("RUN", "PASSED", "BY", "BASELINE"))
+        by, passed = one.fingerprint, f"{one.summary.passed} of {one.summary.total_scenarios}"
+        rows.append((one.run_id, passed, by.model, by.prompts, by.transom, ", ".join(names)))
+    lines = table(rows, head=("RUN", "PASSED", "MODEL", "PROMPTS", "VERSION", "BASELINE"))
     lines = lines or [f"{name} was not evaluated in {session.workspace_root}"]
     return session.report({"schema": "transom.eval_history/1", "suite": name, "evaluations": told}, *lines)
 

@@ -20,6 +20,7 @@ from transom.runs import write_file
 playbook_app = group("playbook")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
+Overrides = Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be given several times.")]
 Category = Annotated[str | None, typer.Option(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
 Code = Annotated[str, typer.Argument(metavar="CODE", help="str, mis, tool, cal, dom or wf.")]
@@ -64,13 +65,23 @@ def show(session: Session, insight: Id) -> int:
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
-def add(session: Session, scope: Scope, category: Code, text: Rule, tag: Tags = None, by: By = "a person") -> int:
+def add(
+    session: Session,
+    scope: Scope,
+    category: Code,
+    text: Rule,
+    tag: Tags = None,
+    overrides: Overrides = "",
+    by: By = "a person",
+) -> int:
     """Add an insight, unless one that says the same is there."""
     kind, source, tag = InsightCategory.named(category), Source(by=by), tag or [*ErrorPatterns().tags_in(text)]
     level: Literal["study"] | None = "study" if scope.study else None
     with opened(session, scope, making=True) as playbook:
-        known = {*playbook.items}
-        one = playbook.add_insight(kind, text, tags=tag, source=source, level=level, personal=bool(scope.user))
+        known, personal = {*playbook.items}, bool(scope.user)
+        one = playbook.add_insight(
+            kind, text, tags=tag, source=source, level=level, personal=personal, overrides=overrides
+        )
     if one.retired:
         say(f"transom: {one.id} says the same and is retired ({one.retired}); transom playbook retire {one.id} --undo")
     return print_one(session, one, "it is there already" if one.retired or one.id in known else "added")

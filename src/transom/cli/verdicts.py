@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,7 +21,7 @@ from transom.cli.command import By, RunArgument, command
 from transom.cli.history import RunRow, RunView, all_runs, found_run
 from transom.cli.learn import Scope, opened
 from transom.cli.options import check_app
-from transom.cli.output import plain, toned
+from transom.cli.output import toned
 from transom.cli.session import Session
 from transom.errors import InputError
 from transom.formats.yaml_files import load_yaml
@@ -31,7 +31,6 @@ from transom.store import SqliteStore
 
 ItemId = Annotated[str, typer.Argument(metavar="ITEM-ID", help="The item that the verdict is on, or the feature.")]
 Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a sentence, why.")]
-_RULE = {"mode", "quantifier", "select", "required", "condition", "take", "count"}
 
 
 @command(check_app, "explain", example="transom check explain batch VER-02")
@@ -46,11 +45,7 @@ async def explain(session: Session, run: RunArgument, item: ItemId) -> int:
     judged = [one.model_dump(mode="json", exclude_defaults=True) for one in config.items] if config else []
     asked = " ".join(config.description.split()) if config else ""
     document = {"schema": "transom.explained/1", "run_id": row.id, "asked": asked, "judged_by": judged}
-    lines = [f"asked: {asked}"] if asked else []
-    for one in config.items if config else ():
-        rule = {key: value for key, value in one.model_dump(mode="json", include=_RULE).items() if value}
-        told = {key: " ".join(map(plain, v.values())) if isinstance(v, dict) else v for key, v in rule.items()}
-        lines.append(f"  {one.id} {one.name}: {plain(told)}")
+    lines = [*([f"asked: {asked}"] if asked else []), *(_rules(config) if config else ())]
     lines += ["", *text_report(verdict, toned).rstrip("\n").split("\n"), "", f"run {row.id}, checker {checker}"]
     return session.report(document | {"verdict": verdict.model_dump(mode="json", by_alias=True)}, *lines)
 
@@ -153,3 +148,18 @@ def _bytes(path: Path, row: RunRow) -> bytes:
 def _hold(found: str, item: str, row: RunRow) -> None:
     if found != item:
         raise InputError(f"the verdict is on {found}, not on {item}", where=row.id, hint="name that")
+
+
+def _rules(config: CheckerConfig) -> Iterator[str]:
+    """How each item is judged, a line each."""
+    counts = {"each": "each entry", "per_file": "each file", "exists": "one entry"}
+    for one in config.items:
+        forbids, held = one.mode == "forbid", one.condition
+        which = "an entry" if forbids and one.quantifier == "exists" else counts[one.quantifier]
+        must = f" has {', '.join(one.required)}" if one.required else " is there"
+        if held:
+            must += f", and {held.field} {held.op.value} {'' if held.value is None else held.value}".rstrip()
+        must += f"; {one.count.op.value} {one.count.value} of them" if one.count else ""
+        must += f"; of several in a file the {one.take} counts" if one.take else ""
+        verb = "is a violation where it" if forbids else "must be one that"
+        yield f"  {one.id} {one.name}: {which} with {one.select} {verb}{must}"
