@@ -40,7 +40,7 @@ MUTANTS: Final = (
     Mutant("forbidden_io", "imports", "static_gates.py", 'if name.split(".")[0] not in ALLOWED_IMPORTS', "if False"),
     Mutant("forbidden_io", "clocks", "static_gates.py", "node.attr in CLOCKS", "node.attr in ()"),
     Mutant("locked_layer", "another ending", "static_gates.py", "if tail == wanted:", "if True:"),
-    Mutant("sources", "ranks", "trial_gates.py", 'return [f"SOURCES: {error.errors()[0][\'msg\']}"]', "return []"),
+    Mutant("sources", "ranks", "trial_gates.py", "return tuple(sources), findings", "return tuple(sources), []"),
     Mutant("schema", "the line that is quoted", "trial_gates.py", "elif matched.splitlines()[:1]", "elif False"),
     Mutant("schema", "nothing found", "trial_gates.py", "if not findings and not seen and", "if False and"),
     Mutant("yaml", "fields that nobody emits", "static_gates.py", "if fields is not None and", "if False and"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,108 +11,21 @@ import typer
 
 from transom.cli.app import group
 from transom.cli.command import RunArgument, command
-from transom.cli.history import RunRow, RunView, all_runs, found_run, history, pick
-from transom.cli.output import age, plain, say, style, table
+from transom.cli.history import RunRow, all_runs, found_run, history, pick
+from transom.cli.output import age, plain, say, sections, style, table
 from transom.cli.session import Session
-from transom.context import TokenCorrection
-from transom.context.budget import share_of
-from transom.context.cache import CacheMonitor, Seen
 from transom.context.changes import changes, lines_of_changes
-from transom.context.segments import Piece, piece_size
-from transom.context.tokens import Measure
 from transom.errors import InputError
-from transom.llm import Request, Usage, render
-from transom.llm.cache_terms import terms_of
-from transom.llm.codec import request_from_json
 from transom.llm.prices import Prices
 from transom.runs import trace_id
-from transom.runs.conversation import ConversationKey, key_of
-from transom.runs.windows import requests_of
-from transom.store import SqliteStore
+from transom.runs.windows import Call, journaled_calls
 from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.read import TraceDocument, TraceList, read_traces
-from transom.telemetry.stats import Stats, statistics
+from transom.telemetry.stats import statistics
 
 window_app = group("window")
 CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
 Diff = Annotated[str | None, typer.Option(metavar="M|RUN", help="Changes since call M, or that run.")]
-
-
-@dataclass(frozen=True)
-class Call:
-    """One journaled call.
-
-    Attributes:
-        number: from 1, in the order of the run.
-        reply: its journal record.
-        document: its request as JSON: blocks, turns, what was dropped.
-        correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
-        seen: what the cache monitor says of it, beside the calls before it.
-    """
-
-    number: int
-    reply: dict[str, Any]
-    document: dict[str, Any]
-    request: Request
-    text: str
-    correction: TokenCorrection
-    seen: Seen
-
-    def tokens(self, piece: Piece) -> int:
-        """The estimate of a part of the window."""
-        return self.correction.tokens(piece_size(piece))
-
-    def to_json(self) -> dict[str, Any]:
-        reply, document = self.reply, self.document
-        return {
-            "call": self.number,
-            **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
-            "by": reply["reply"]["by"],
-            "usage": reply["reply"]["usage"],
-            "status": reply.get("status", "whole"),
-            "blocks": [
-                {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
-                | {"share": share_of(block), "tokens": self.tokens(block)}
-                for block in self.request.window.blocks
-            ],
-            "tools": [tool.name for tool in self.request.tools],
-            "turns": document["turns"],
-            "dropped": document["dropped"],
-            "shares": [
-                {"name": name, "used": used, "limit": limit} for name, (used, limit) in reply.get("shares", {}).items()
-            ],
-            "cache": self.seen.to_json(),
-            "rendered": self.text,
-        }
-
-
-def calls_of(store: SqliteStore, found: RunView) -> tuple[list[Call], list[str]]:
-    """All calls of a run, oldest first; and what caches saved, for people.
-
-    Each conversation learns of each model from its own usage, of the first call of an answer.
-    """
-    monitors: dict[str, CacheMonitor] = {}
-    learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
-    calls: list[Call] = []
-    for reply, document in zip(found.replies, requests_of(store, found.records), strict=True):
-        request, sent = request_from_json(document), reply["window"].get("rendered")
-        text = store.get_blob(sent).decode("utf-8", "surrogatepass") if sent else render(request).as_text()
-        answer, key = reply["reply"], key_of(reply)
-        by, usage = answer["by"], Usage(**answer["usage"])
-        correction = learned.get((key, by), TokenCorrection())
-        monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
-        monitor.tokens = correction
-        seen = monitor.watch(request, usage, conversation=key.conversation)
-        if size := reply.get("size"):
-            learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
-        calls.append(Call(len(calls) + 1, reply, document, request, text, correction, seen))
-    saved = [(by, monitor.savings()) for by, monitor in monitors.items()]
-    return calls, [
-        f"cache of {by}: {line}"
-        for by, savings in saved
-        if savings.reported_read or savings.cost != 1 or savings.below
-        for line in savings.text().splitlines()
-    ]
 
 
 @command(window_app, "show", example="transom window show 20261121-0930 --call 3")
@@ -135,7 +47,13 @@ async def show_window(session: Session, run: RunArgument, call: CallNumber = Non
 
 async def _calls(session: Session, run: str) -> tuple[list[Call], list[str], str]:
     async with found_run(session, run) as (store, found):
-        return *calls_of(store, found), found.row.id
+        calls, saved = journaled_calls(store, found.records)
+    told = {by: one for by, one in saved.items() if one.reported_read or one.cost != 1 or one.below}
+    return (
+        calls,
+        [f"cache of {by}: {line}" for by, one in told.items() for line in one.text().splitlines()],
+        found.row.id,
+    )
 
 
 def _numbered(calls: list[Call], number: int, option: str, run_id: str) -> Call:
@@ -194,6 +112,10 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
 trace_app = group("trace")
 Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
 Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
+_UNSHOWN: Any = {
+    **dict.fromkeys(("schema_", "since", "by"), True),
+    "rows": {"__all__": {"error_rate": True, "retry_rate": True, "seconds": {"p50", "max"}}},
+}
 By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
 
 
@@ -203,9 +125,8 @@ async def list_all(session: Session) -> int:
     found = list_traces(session.workspace_root / "traces", _tell)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
-    cells = [(r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open) for r in rows]
-    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
-    return session.report(TraceList(traces=rows), *lines)
+    shown = {"traces": [one.model_dump() for one in rows]}
+    return session.report(TraceList(traces=rows), *(sections(shown) if rows else [_no_traces(session)]))
 
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
@@ -225,22 +146,9 @@ async def stats(session: Session, since: Since = None, by: By = "provider") -> i
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
     price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
-    return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
-
-
-def _stats_of(found: Stats) -> list[str]:
-    cells = [
-        (
-            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
-            *(row.input_tokens, row.cached_tokens, row.output_tokens),
-            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
-        )
-        for row in found.rows
-    ]
-    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
-    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
-    head = (found.by.upper(), "CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
-    return [*table(cells, head=head), *table(figures)]
+    shown = found.model_dump(mode="json", exclude=_UNSHOWN)
+    shown[by] = shown.pop("rows")
+    return session.report(found, *(sections(shown) if found.traces else [_no_traces(session, since)]))
 
 
 def _tell(odd: str) -> None:

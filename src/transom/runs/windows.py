@@ -14,8 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from transom.canonical import Json
+from transom.context import TokenCorrection
+from transom.context.budget import share_of
+from transom.context.cache import CacheMonitor, Savings, Seen
+from transom.context.segments import Piece, piece_size
+from transom.context.tokens import Measure
 from transom.errors import InputError
-from transom.llm import EgressPolicy, Request, Turn, render
+from transom.llm import EgressPolicy, Request, Turn, Usage, render
+from transom.llm.cache_terms import terms_of
 from transom.llm.codec import reply_from_json, request_from_json
 from transom.llm.replay import RecordedCall, Recording
 from transom.runs.conversation import KINDS, Conversation, ConversationKey, key_of
@@ -107,6 +113,77 @@ def requests_of(store: Store, records: Iterable[Any]) -> list[dict[str, Any]]:
                 found.append(request_of(store, record.data["window"], state))
             state.apply(record.kind, record.data)
     return found
+
+
+@dataclass(frozen=True)
+class Call:
+    """One journaled call.
+
+    Attributes:
+        number: from 1, in the order of the run.
+        reply: its journal record.
+        document: its request as JSON: blocks, turns, what was dropped.
+        correction: how tokens were estimated by then, with the usage of the conversation's earlier calls.
+        seen: what the cache monitor says of it, beside the calls before it.
+    """
+
+    number: int
+    reply: dict[str, Any]
+    document: dict[str, Any]
+    request: Request
+    text: str
+    correction: TokenCorrection
+    seen: Seen
+
+    def tokens(self, piece: Piece) -> int:
+        """The estimate of a part of the window."""
+        return self.correction.tokens(piece_size(piece))
+
+    def to_json(self) -> dict[str, Any]:
+        reply, document = self.reply, self.document
+        return {
+            "call": self.number,
+            **{name: reply[name] for name in ("stage", "attempt", "conversation", "ordinal", "role")},
+            "by": reply["reply"]["by"],
+            "usage": reply["reply"]["usage"],
+            "status": reply.get("status", "whole"),
+            "blocks": [
+                {"name": block.name, "tier": str(block.tier), "trust": block.trust, "egress": block.egress}
+                | {"share": share_of(block), "tokens": self.tokens(block)}
+                for block in self.request.window.blocks
+            ],
+            "tools": [tool.name for tool in self.request.tools],
+            "turns": document["turns"],
+            "dropped": document["dropped"],
+            "shares": [
+                {"name": name, "used": used, "limit": limit} for name, (used, limit) in reply.get("shares", {}).items()
+            ],
+            "cache": self.seen.to_json(),
+            "rendered": self.text,
+        }
+
+
+def journaled_calls(store: Store, records: Sequence[Record]) -> tuple[list[Call], dict[str, Savings]]:
+    """All calls of a run, oldest first, and what the cache of each provider saved.
+
+    Each conversation learns of each model from its own usage, of the first call of an answer.
+    """
+    monitors: dict[str, CacheMonitor] = {}
+    learned: dict[tuple[ConversationKey, str], TokenCorrection] = {}
+    calls: list[Call] = []
+    replies: list[Any] = [record.data for record in records if record.kind == "model_reply"]
+    for reply, document in zip(replies, requests_of(store, records), strict=True):
+        request, sent = request_from_json(document), reply["window"].get("rendered")
+        text = store.get_blob(sent).decode("utf-8", "surrogatepass") if sent else render(request).as_text()
+        by, usage, key = reply["reply"]["by"], Usage(**reply["reply"]["usage"]), key_of(reply)
+        correction = learned.get((key, by), TokenCorrection())
+        monitor = monitors.setdefault(by, CacheMonitor(terms_of(by)))
+        monitor.tokens = correction
+        seen = monitor.watch(request, usage, conversation=key.conversation)
+        if size := reply.get("size"):
+            learned[key, by] = correction.learned(Measure(*size), usage.input_tokens)
+        calls.append(Call(len(calls) + 1, reply, document, request, text, correction, seen))
+    return calls, {by: monitor.savings() for by, monitor in monitors.items()}
 
 
 def recording_of(
