@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from transom.agent import Agent, Home, Setup
 from transom.config import Settings
 from transom.llm import Block, Reply, Request, Role, ScriptedProvider, Text, Tier, ToolCall
-from transom.runs.windows import requests_of
+from transom.runs.windows import journaled_calls, requests_of
 from transom.store import SqliteStore
 from transom.tools import Arguments, ToolDefinition
 
@@ -78,3 +78,18 @@ async def test_a_turn_is_named_by_its_place_and_not_written_again(tmp_path: Path
     folded = (await talk(tmp_path / "f", [(8, 1)], 2))[2]
     notes = [place for window in folded for place in window.get("head", []) if not isinstance(place, list)]
     assert notes and all("are folded" in note["text"] for note in notes), "only the note is written"
+
+
+async def test_a_program_reads_what_each_call_saw(tmp_path: Path) -> None:
+    asked, _, _ = await talk(tmp_path, [(2, 1), (0, 1)], 50)
+    async with SqliteStore.open(tmp_path / "state.db") as store:
+        (stream,) = store.streams("run/")
+        calls, saved = journaled_calls(store, store.read(stream))
+    assert [one.request.to_json() for one in calls] == asked
+    shown = [one.to_json() for one in calls]
+    assert [(one["call"], one["role"], len(one["turns"])) for one in shown] == [
+        (number, SEAT.name, turns) for number, turns in enumerate((1, 3, 5, 7), 1)
+    ]
+    assert [[block["name"] for block in one["blocks"]] for one in shown] == [["role"]] * 3 + [["role", "extra"]]
+    assert all(block["tokens"] > 0 for one in shown for block in one["blocks"]) and "only now" in calls[-1].text
+    assert [*saved] == [shown[0]["by"]]
