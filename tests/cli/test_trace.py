@@ -44,8 +44,8 @@ def test_a_trace_by_its_run_or_its_own_id(here: Path, capsys: pytest.CaptureFixt
 def test_the_list(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, run = walked(here)
     assert main(["trace", "list"]) == 0
-    _, header, line = capsys.readouterr().out.splitlines()
-    assert re.split("  +", header)[1:] == ["TRACE ID", "RUN ID", "STARTED AT", "SPANS", "ERRORS", "OPEN"]
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN"]
     assert line.split()[:2] == [trace_id(run), run]
     assert main(["trace", "list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -133,10 +133,9 @@ def test_what_traces_add_up_to(here: Path, capsys: pytest.CaptureFixture[str]) -
         "t.checked": (2, 0),
     }
     assert main(["trace", "stats"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    at = lines.index("provider")
-    assert lines[at + 1].split()[:2] == ["NAME", "CALLS"]
-    assert "RateLimited 1" in lines[at + 2]
+    text = capsys.readouterr().out
+    assert text.splitlines()[0].split()[:2] == ["PROVIDER", "CALLS"]
+    assert "RateLimited 1" in text
 
 
 def test_only_what_began_lately(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +185,7 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
     (row,) = stats(capsys)["rows"]
     assert (row["cost_usd"], row["unpriced"]) == (pytest.approx(3.0 + 1.5), 1)
     _, out, _ = said(capsys, "stats")
-    assert out.splitlines()[-1].split()[-2:] == ["4.5", "1"], "there is one more, whose price nobody knows"
+    assert out.splitlines()[1].split()[-1] == "4.5000+?", "there is one more, whose price nobody knows"
     (here / "mine.yaml").write_text(MINE)
     monkeypatch.setenv("TRANSOM_PATHS__PRICES", "mine.yaml")
     (row,) = stats(capsys)["rows"]
@@ -195,7 +194,7 @@ def test_what_a_call_cost(here: Path, capsys: pytest.CaptureFixture[str], monkey
         0,
     )
     _, out, _ = said(capsys, "stats")
-    assert out.splitlines()[-1].split()[-2:] == ["6.35", "0"]
+    assert out.splitlines()[1].split()[-1] == "6.3500"
 
 
 KILLED = """
@@ -229,7 +228,7 @@ def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
         path.write_bytes(whole + torn)
         path.with_name("f" * 32 + ".jsonl").write_bytes(torn)
         code, out, _ = said(capsys, "list")
-        (line,) = [line for line in out.splitlines() if line.startswith("  " + "e" * 32)]
+        (line,) = [line for line in out.splitlines() if line.startswith("e" * 32)]
         assert (code, line.split()[-3:]) == (0, ["3", "0", "2"])
         code, out, _ = said(capsys, "show", "ee")
         assert code == 0
@@ -240,7 +239,7 @@ def test_a_killed_run_and_files_that_a_full_disk_or_somebody_else_left(
             ["execute_tool", "look"],
         ]
         code, out, _ = said(capsys, "stats")
-        assert code == 0 and out.splitlines()[-1].split()[:2] == ["p", "1"]
+        assert code == 0 and out.splitlines()[1].split()[:2] == ["p", "1"]
         for form in FORMS:
             code, _, err = said(capsys, "show", "ffff", *form)
             assert code == 2 and "there is no span in this file; give a file of OTLP JSON lines" in err

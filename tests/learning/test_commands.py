@@ -69,7 +69,7 @@ def test_an_insight_from_its_birth_to_its_end(here: Path, terminal: Terminal) ->
     assert (document["net_score"], document["confidence"], document["tags"]) == (-1, 0.0, ["netlist"])
     assert "average confidence  0.5" in terminal.run("playbook", "stats")
     assert "changed" in terminal.run("playbook", "edit", "str-00002", "--content", "Use shells below 3 mm")
-    assert "--content" in terminal.run("playbook", "edit", "str-00002", code=2)
+    assert "nothing is to be changed" in terminal.run("playbook", "edit", "str-00002", code=2)
     assert "confirmed; net score +2" in terminal.run("playbook", "review", "--confirm", "str-00002", "--by", "ada")
     assert "merged; net score +1" in terminal.run("playbook", "merge", "str-00002", "mis-00001")
     told = terminal.run("playbook", "feedback", "mis-00001", "--harmful")

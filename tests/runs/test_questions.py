@@ -143,5 +143,7 @@ def test_the_command_that_is_shown_answers(
     run = caught.value.run_id
     assert "waits for: Which feature is meant?" in shown(capsys, "runs", "show", run)
     assert "Checkout, or Search" in shown(capsys, "waiting")
+    assert main(["answer", run, "--choose", "3"]) == 2
+    assert "there is no option 3: Which feature is meant?" in capsys.readouterr().err
     assert shown(capsys, "answer", run, "--choose", "1").startswith("Which feature is meant? Checkout; ")
     assert asyncio.run(life(tmp_path, which)) == PersonAnswer("Checkout")

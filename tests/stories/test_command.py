@@ -108,7 +108,7 @@ def test_status_shows_drift_and_settles_it_on_request(tmp_path: Path, capsys: An
     git(tmp_path, "commit", "--quiet", "--message", "a sprint")
     words = ["story", "status", "--project", str(tmp_path), "--epic", "epic-2"]
     assert main(words) == 1
-    assert "\ndrift    2-1-count-visitors" in capsys.readouterr().out
+    assert "\ndisagrees: 2-1-count-visitors" in capsys.readouterr().out
     assert main([*words, "--repair", "sprint", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["settled"] == 1
     assert git(tmp_path, "diff", "--name-only") == "docs/stories/2-1-count-visitors.md"

@@ -63,7 +63,8 @@ async def call(
         read: reply text -> value; ReplyError where it cannot be read.
         review: value -> what is wrong with it. A second answer counts where less is wrong with it.
         tools: those that the role declares.
-        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on turns.
+        budget: what it may use, all replies counted; it takes the place of the toolbox's cap on turns. Dollars are
+            counted by its `prices`, else by the published list.
 
     Raises:
         ReplyError: the second reply cannot be read either.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,11 +14,8 @@ import typer
 
 from transom import __version__, evals
 from transom.canonical import Json, digest, pretty_json
+from transom.checklist.evaluation import outcome_of, prompts_digest
 from transom.checklist.rules import load_knowledge
-from transom.checklist.run import Verdict
-from transom.checklist.run.verdict import CheckedItem
-from transom.checklist.spec.views import VIEWS, make_role
-from transom.cli.answers import verdict_for
 from transom.cli.app import group
 from transom.cli.checking import answer_of
 from transom.cli.command import command
@@ -27,13 +24,12 @@ from transom.cli.learn import remembered as opened_memory
 from transom.cli.options import Options
 from transom.cli.output import reports_in, table, toned
 from transom.cli.session import Session
-from transom.config import Settings
 from transom.errors import InputError, Paused, ProviderError
 from transom.evals import history as kept
 from transom.evals.replies import WrittenReplies
 from transom.evals.report import change_lines, junit, text_lines
+from transom.investigator import evaluation
 from transom.investigator.dialogue import follow_up
-from transom.investigator.evaluation import Asked, asked_in, outcome_of, prompts_digest, with_usage
 from transom.investigator.inquiry import Inquiry
 from transom.investigator.remembering import assessment_key, dependants
 from transom.investigator.result import Investigation
@@ -88,13 +84,13 @@ async def _evaluated(
     """The suite run, compared with its baseline, and kept."""
     judge, known = options.judge, kept.newest_baseline(store, suite.name)
     if suite.product == "checklist":
-        chain = session.chain(store)
-        runner, prompts = checklist_runner(session, chain), checklist_prompts(session.settings, chain)
+        chain, knowledge = session.chain(store), load_knowledge(session.settings.paths.knowledge_dirs).digests
+        runner, prompts = checklist_runner(session, chain), prompts_digest(chain, knowledge)
     elif suite.product == "investigator":
         files = [name.strip() for name in session.settings.model.split(",") if name.strip().startswith("replies:")]
         written = {name: partial(WrittenReplies, session.cwd / name.removeprefix("replies:")) for name in files}
         chain = session.chain(store, own={"rules": investigator_rules, **written})
-        runner, prompts = investigator_runner(session, chain), prompts_digest(chain)
+        runner, prompts = investigator_runner(session, chain), evaluation.prompts_digest(chain)
     else:
         what, hint = f"no product {suite.product!r} can be evaluated", "write checklist or investigator"
         raise InputError(what, where=str(suite.folder / "suite.yaml"), hint=hint)
@@ -158,56 +154,19 @@ def checklist_runner(session: Session, chain: Chain) -> evals.Runner:
         own = apart(session, case, chain)
         variables = tuple(f"{name}={folder}" for name, folder in folders.items())
         async with own.open_store() as store:
-            options = Options(item=item, variables=variables)
-            answer = verdict_for(item, await answer_of(own, store, options), options.day)
+            answer = await answer_of(own, store, Options(item=item, variables=variables))
             replies = [row.data for row in store.read(f"run/{answer.run_id}") if row.kind == "model_reply"]
-        made = _outcome(answer, evals.Used.of(replies), [*folders.values()], case.data)
+        made = outcome_of(answer, evals.Used.of(replies), [*folders.values()], case.data)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
-
-
-def checklist_prompts(settings: Settings, chain: Chain) -> str:
-    """A digest of all that decides how items are answered: prompts, rules, knowledge."""
-    roles = [make_role(name) for name in sorted(VIEWS)]
-    knowledge = load_knowledge(settings.paths.knowledge_dirs).digests
-    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
-    return digest([told, dict(knowledge)])[:16]
-
-
-def _outcome(answer: Verdict, used: evals.Used, roots: Sequence[Path], data: Path | None) -> evals.Outcome:
-    words = [f"not understood: {row.text}" for row in answer.needs_model]
-    lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
-    entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
-    troubles = [f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)]
-    unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
-    return evals.Outcome(
-        verdict=answer.status,
-        subject=answer.item_id,
-        text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
-        values={"type": answer.checker_type, "waived": len(answer.waived), **{k: len(v) for k, v in lists.items()}},
-        evidence=tuple(_evidence(entries, roots, data)),
-        reported=(*words, *troubles, *unused),
-        used=used,
-        document=answer.model_dump(mode="json", by_alias=True),
-    )
-
-
-def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[evals.Evidence]:
-    """Each entry with a file, by its name below the data; the report names it below one of the variables' folders."""
-    for one in entries if data else ():
-        if one.source_file and data:
-            places = [root / one.source_file for root in (*roots, data)]
-            path = next((place for place in places if place.is_file()), places[0])
-            name = path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
-            yield evals.Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
 
 
 def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
     """Investigates a scenario's question."""
 
     async def run(case: evals.Case) -> evals.Outcome:
-        asked, own = asked_in(case), apart(session, case, chain)
+        asked, own = evaluation.asked_in(case), apart(session, case, chain)
         async with opened_memory(own) as memory:
             attempt = _Attempt(own, case, asked, case.memory(memory))
             for question in asked.before:
@@ -222,9 +181,9 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
                     said.append(await follow_up(run, question, inquiry.data, recalled))
             key, known = assessment_key(result.feature_id, result.target_stage), result.memory_status == "ok"
             entry = await attempt.memory.get(key) if known else None
-        made = outcome_of(result, said, attempt.questions, [entry.content] if entry else [])
+        made = evaluation.outcome_of(result, said, attempt.questions, [entry.content] if entry else [])
         async with own.open_store() as store:
-            made = with_usage(made, store, attempt.runs)
+            made = evaluation.with_usage(made, store, attempt.runs)
         return made.model_copy(update={"egress": session.settings.egress.logs})
 
     return run
@@ -233,7 +192,7 @@ def investigator_runner(session: Session, chain: Chain) -> evals.Runner:
 class _Attempt:
     """One epoch: its runs, and what a person was asked in them."""
 
-    def __init__(self, session: Session, case: evals.Case, asked: Asked, memory: Memory) -> None:
+    def __init__(self, session: Session, case: evals.Case, asked: evaluation.Asked, memory: Memory) -> None:
         self._session, self._asked, self.memory = session, asked, memory
         self.runs: dict[str, None] = {}
         self.questions: list[str] = []

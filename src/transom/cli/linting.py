@@ -205,7 +205,7 @@ def trial(session: Session, names: Names = None) -> int:
     languages = [one for one in knowledge.languages if one.domain in chosen]
     found = {one.domain.domain: [*filter(None, [one.problem]), *problems_of(one.domain)] for one in languages}
     tried = sum(len(item.examples) for one in chosen for item in one.items)
-    wrong = [f"{name}: {problem}" for name, problems in found.items() for problem in problems]
+    wrong = [f"{knowledge.files[name]}: {problem}" for name, problems in found.items() for problem in problems]
     lines = (*wrong, f"{tried} examples, {len(wrong)} not as they say")
     return session.report({"tried": tried, "problems": found, "findings": wrong}, *lines, code=1 if wrong else 0)
 

@@ -10,14 +10,17 @@ import typer
 from transom.cli.app import group
 from transom.cli.command import By, command
 from transom.cli.learn import Most, Scope, document_of, opened, print_list, print_one
-from transom.cli.output import counted, plain, print_text, say, sections, table
+from transom.cli.output import counted, plain, print_text, say, sections, style
 from transom.cli.session import Session
+from transom.errors import InputError
 from transom.learning import Curator, ErrorPatterns, InsightCategory, Source
 from transom.learning.exchange import export_json, import_json, import_notes, save_playbook
 from transom.learning.session import SKILL
 from transom.runs import write_file
 
 playbook_app = group("playbook")
+
+_SHOWN = ("fingerprint", "content", "category", "scope", "egress", "tags")
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An insight's id, e.g. str-00001.")]
 Overrides = Annotated[str, typer.Option(metavar="ID", help="A wider insight that it stands in for.")]
@@ -33,7 +36,7 @@ Threshold = Annotated[int, typer.Option(metavar="N", help="The net score from wh
 File = Annotated[Path | None, typer.Argument(metavar="FILE", help="Without it, stdout.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="playbook.json, or notes as .jsonl.")]
 Confirm = Annotated[str | None, typer.Option(metavar="ID", help="Say that it holds.")]
-Content = Annotated[str, typer.Option(metavar="TEXT", help="Its new text.")]
+Content = Annotated[str | None, typer.Option(metavar="TEXT", help="Its new text.")]
 Why = Annotated[str, typer.Option(metavar="TEXT", help="The reason, for whoever meets it later.")]
 Undo = Annotated[bool, typer.Option("--undo", help="Show it again.")]
 Folder = Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the coding agent looks for skills.")]
@@ -54,14 +57,15 @@ def show(session: Session, insight: Id) -> int:
     """Show an insight, where it came from, and what happened to it."""
     with opened(session) as playbook:
         one, events = playbook.require(insight), playbook.events(insight)
+    state = f"retired: {one.retired}" if one.retired else f"{one.scope}{f', of {one.owner}' if one.owner else ''}"
+    figures = f"{counted(one.for_count, 'outcome')} for it, {one.against_count} against it"
+    lines = [style(one.id, "bold"), one.content, f"{state}; tags: {', '.join(one.tags) or 'none'}"]
+    lines.append(f"{figures}; standing {one.lower_bound:.2f}")
+    for event in events:  # without what the insight itself shows
+        data = {key: value for key, value in event.data.items() if key not in _SHOWN and value not in ("", None, [])}
+        lines.append(f"{event.at[:19]}Z  {event.kind}  {plain(data)}")
     history = [{"at": event.at, "kind": event.kind, "data": dict(event.data)} for event in events]
-    document = {"schema": "transom.insight/1", **document_of(one)}
-    shown = {key: plain(value) for key, value in document.items()}  # also its sources, in a line
-    known = {*one.__dict__}  # what happened, without what the insight itself shows
-    told = [
-        (f"{row.at[:19]}Z", row.kind, plain({k: v for k, v in row.data.items() if k not in known})) for row in events
-    ]
-    return session.report({**document, "history": history}, *sections(shown), *table(told, head=("AT", "WHAT", "HOW")))
+    return session.report({"schema": "transom.insight/1", **document_of(one), "history": history}, *lines)
 
 
 @command(playbook_app, "add", example='transom playbook add mis "Never sign off on a stale netlist" --tag netlist')
@@ -168,8 +172,10 @@ def review(session: Session, scope: Scope, confirm: Confirm = None, by: By = "a 
 
 
 @command(playbook_app, "edit", example='transom playbook edit str-00001 --content "Use shells below 2 mm"')
-def edit(session: Session, insight: Id, content: Content, tag: Tags = None, by: By = "a person") -> int:
+def edit(session: Session, insight: Id, content: Content = None, tag: Tags = None, by: By = "a person") -> int:
     """Change an insight; its id and its standing stay."""
+    if (content, tag) == (None, None):
+        raise InputError("nothing is to be changed", where=insight, hint="give --content or --tag")
     with opened(session) as playbook:
         return print_one(session, Curator(playbook).edit(insight, content=content, tags=tag, by=by), "changed")
 

@@ -32,7 +32,7 @@ from transom.stories.testrun import TestCommand
 from transom.stories.workers import CommandWorker, ReplayWorker, rules_worker, worker_chain
 
 story_app = group("story")
-Repair = Annotated[Literal["story", "sprint"] | None, typer.Option(help="Whose status counts where they disagree.")]
+Repair = Annotated[Literal["story", "sprint"] | None, typer.Option(help="This side's status is written to the other.")]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ async def status(session: Session, options: Annotated[StoryOptions, ("project", 
     states = [(one, "done" if one.id in merged else one.status) for one in backlog.stories]
     rows = [{"id": one.id, "status": state, "title": one.title} for one, state in states]
     document = {"epic": options.epic, "stories": rows, "drift": [*map(str, backlog.drift)], "settled": len(settled)}
-    return session.report(document, *sections(document), code=1 if backlog.drift else 0)
+    lines = [*(f"settled: {one}" for one in settled), *(f"disagrees: {one}" for one in backlog.drift)]
+    return session.report(document, *sections({"stories": rows}), *lines, code=1 if backlog.drift else 0)
 
 
 def settings_of(session: Session, *, unsafe: bool = False) -> StorySettings:

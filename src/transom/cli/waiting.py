@@ -148,14 +148,14 @@ async def _asked(session: Session, by: str) -> list[tuple[str, Answer]]:
 
 async def _answer(session: Session, name: str, given: Answer) -> int:
     """Record one answer in the journal of its run: no stage is walked, so nobody is asked."""
-    text = given.words or str(given.choose or "")
-    words = "" if given.words in (None, *_WORDS) else text
+    text = given.words or ""
+    words = "" if text in _WORDS else text
     async with found_run(session, name) as (store, found):
         row, step = found.row, next_step(found)
         helps = bool(found.state.handed and (words or given.edit or given.reset_iterations))
         if not (helps or found.state.waiting):
             raise InputError("this run waits for no answer", where=row.id, hint=f"see: transom runs show {row.id}")
-        if not (helps or text):
+        if not (helps or text or given.choose):
             raise InputError("no answer is given", where=row.id, hint="see: transom waiting")
         told: dict[str, Any] = {"schema": "transom.answer/1", "run_id": row.id, "answer": given.words, "stage": None}
         nobody = Chain((RulesProvider({}, {}, {}),))
@@ -168,6 +168,12 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
                 line = f"taken: {', '.join(taken + ['more repairs'] * given.reset_iterations)}"
             else:
                 asked = chosen(row.id, run.state.waiting, given.question)
+                if given.choose:
+                    options = dict(enumerate(options_of(asked), 1))
+                    if given.choose not in options:
+                        what, hint = f"there is no option {given.choose}: {cut(asked)}", "see: transom waiting"
+                        raise InputError(what, where=row.id, hint=hint)
+                    text = options[given.choose]
                 by = given.by or (user_name() if asked.get("kind") == APPROVAL else None) or ""
                 choice = await run.decide(text, given.question, given.reason, by=by)
                 record: Any = run.records()[-1].data
@@ -183,7 +189,6 @@ async def _answer(session: Session, name: str, given: Answer) -> int:
 
 async def open_questions(session: Session) -> list[OpenQuestion]:
     """All of them, the oldest first; equal questions of several runs stand there once."""
-
     groups: dict[tuple[str, ...], OpenQuestion] = {}
     for one in (question for view in await all_views(session) for question in questions_of(view)):
         same = one.question or one.runs[0], one.asks, *one.options

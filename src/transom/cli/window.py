@@ -12,7 +12,7 @@ import typer
 from transom.cli.app import group
 from transom.cli.command import RunArgument, command
 from transom.cli.history import RunRow, all_runs, found_run, history, pick
-from transom.cli.output import age, plain, say, sections, style, table
+from transom.cli.output import age, plain, say, style, table
 from transom.cli.session import Session
 from transom.context.changes import changes, lines_of_changes
 from transom.errors import InputError
@@ -21,7 +21,7 @@ from transom.runs import trace_id
 from transom.runs.windows import Call, journaled_calls
 from transom.telemetry import failures, list_traces, read_trace, waterfall
 from transom.telemetry.read import TraceDocument, TraceList, read_traces
-from transom.telemetry.stats import statistics
+from transom.telemetry.stats import Stats, statistics
 
 window_app = group("window")
 CallNumber = Annotated[int | None, typer.Option(metavar="N", help="This call, with all its text.")]
@@ -112,10 +112,6 @@ def _changes(first: Call, last: Call) -> tuple[dict[str, Any], list[str]]:
 trace_app = group("trace")
 Trace = Annotated[str, typer.Argument(metavar="TRACE|RUN", help="An id or its beginning, or a run's name.")]
 Since = Annotated[str | None, typer.Option(metavar="AGE", help="What began since: 30m, 12h, 7d, 2w.")]
-_UNSHOWN: Any = {
-    **dict.fromkeys(("schema_", "since", "by"), True),
-    "rows": {"__all__": {"error_rate": True, "retry_rate": True, "seconds": {"p50", "max"}}},
-}
 By = Annotated[Literal["provider", "tool", "role"], typer.Option(help="What a row is of.")]
 
 
@@ -125,8 +121,9 @@ async def list_all(session: Session) -> int:
     found = list_traces(session.workspace_root / "traces", _tell)
     runs = {trace_id(row.id): row.id for row in await _runs(session)}
     rows = tuple(one.model_copy(update={"run_id": runs.get(one.trace_id)}) for one in found)
-    shown = {"traces": [one.model_dump() for one in rows]}
-    return session.report(TraceList(traces=rows), *(sections(shown) if rows else [_no_traces(session)]))
+    cells = [(r.trace_id, r.run_id or "-", f"{r.started_at[:19]}Z", r.spans, r.errors, r.open) for r in rows]
+    lines = table(cells, head=("TRACE", "RUN", "STARTED", "SPANS", "ERRORS", "OPEN")) or [_no_traces(session)]
+    return session.report(TraceList(traces=rows), *lines)
 
 
 @command(trace_app, "show", example="transom trace show 20261121-0930")
@@ -146,9 +143,22 @@ async def stats(session: Session, since: Since = None, by: By = "provider") -> i
     traces = (spans for _, spans in read_traces(session.workspace_root / "traces", _tell))
     price = Prices.load(session.settings.paths.prices).of_tokens
     found = statistics(traces, by=by, price=price, since=since, oldest=oldest)
-    shown = found.model_dump(mode="json", exclude=_UNSHOWN)
-    shown[by] = shown.pop("rows")
-    return session.report(found, *(sections(shown) if found.traces else [_no_traces(session, since)]))
+    return session.report(found, *(_stats_of(found) if found.traces else [_no_traces(session, since)]))
+
+
+def _stats_of(found: Stats) -> list[str]:
+    cells = [
+        (
+            *(row.name, row.calls, f"{row.seconds.mean:.3f}", f"{row.seconds.p95:.3f}", plain(row.errors), row.retries),
+            *(row.input_tokens, row.cached_tokens, row.output_tokens),
+            "?" if row.cost_usd is None else f"{row.cost_usd:.4f}{'+?' if row.unpriced else ''}",
+        )
+        for row in found.rows
+    ]
+    beside = found.model_dump(include={"traces", "sub_conversations", "compression", "memory"})
+    figures = [(name.replace("_", " "), plain(value)) for name, value in beside.items()]
+    head = (found.by.upper(), "CALLS", "MEAN S", "P95 S", "ERRORS", "RETRIES", "TOKENS IN", "CACHED", "OUT", "USD")
+    return [*table(cells, head=head), *table(figures)]
 
 
 def _tell(odd: str) -> None:

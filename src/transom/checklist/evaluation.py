@@ -1,0 +1,65 @@
+"""Evaluation of the checklist: what came of an item, for the scorers; and a digest of what decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from transom.canonical import digest
+from transom.checklist.results import BuildResult, SpecResult
+from transom.checklist.run import Verdict
+from transom.checklist.run.verdict import CheckedItem
+from transom.checklist.spec.views import VIEWS, make_role
+from transom.evals import Evidence, Outcome, Used
+from transom.llm import Chain
+
+
+def prompts_digest(chain: Chain, knowledge: Mapping[str, str]) -> str:
+    """Return a digest of everything that decides answers: prompts, rules, `knowledge` (digests by file)."""
+    roles = [make_role(name) for name in sorted(VIEWS)]
+    told = [[role.digest, chain.of(role.name).fingerprint(role)] for role in roles]
+    return digest([told, dict(knowledge)])[:16]
+
+
+def outcome_of(
+    answer: SpecResult | BuildResult | Verdict, used: Used, roots: Sequence[Path], data: Path | None
+) -> Outcome:
+    """Return what came of an item.
+
+    Args:
+        answer: the verdict, or the answer of the step that stopped.
+        used: calls and tokens.
+        roots: the folders of the item's variables, which the report's names are below.
+        data: the scenario's data, which the names of evidence are below.
+    """
+    document = answer.model_dump(mode="json", by_alias=True)
+    words = [f"not understood: {row.text}" for row in answer.needs_model]
+    if not isinstance(answer, Verdict):
+        gates = answer.gates if isinstance(answer, BuildResult) else ()
+        findings = [row for gate in gates for row in gate.findings] or answer.findings
+        told = [f"{row.artifact}: {row.message}" for row in findings]
+        return Outcome(verdict=answer.status, reported=(*words, *told), used=used, document=document)
+    lists = {"found": answer.found_items, "missing": answer.missing_items, "extra": answer.extra_items}
+    entries = [*answer.found_items, *answer.missing_items, *answer.extra_items, *answer.waived]
+    troubles = [f"{one.source_file or ''}: {one.message}" for one in (*answer.errors, *answer.warnings)]
+    unused = [f"unused waiver {one.pattern}: {one.why}" for one in answer.unused_waivers]
+    return Outcome(
+        verdict=answer.status,
+        subject=answer.item_id,
+        text="\n".join(one.reason for one in (*answer.missing_items, *answer.extra_items)),
+        values={"type": answer.checker_type, "waived": len(answer.waived), **{k: len(v) for k, v in lists.items()}},
+        evidence=tuple(_evidence(entries, roots, data)),
+        reported=(*words, *troubles, *unused),
+        used=used,
+        document=document,
+    )
+
+
+def _evidence(entries: Sequence[CheckedItem], roots: Sequence[Path], data: Path | None) -> Iterator[Evidence]:
+    """Each entry with a file, by its name below the data; the report names it below one of the variables' folders."""
+    for one in entries if data else ():
+        if one.source_file and data:
+            places = [root / one.source_file for root in (*roots, data)]
+            path = next((place for place in places if place.is_file()), places[0])
+            name = path.relative_to(data).as_posix() if path.is_relative_to(data) else one.source_file
+            yield Evidence(source=name, locator=str(one.line_number or ""), quote=one.matched_content)
